@@ -1,4 +1,4 @@
-/* base64.c: RFC 4648. */
+/* base64.c: encodes and decodes base64 (RFC 4648). */
 #include "common/base64.h"
 
 #include <stdint.h>
@@ -30,7 +30,7 @@ base64_encode(struct buf *to, const void *data, size_t len)
 	to->len += (size_t)(out - start);
 }
 
-/* A character's value and one more; 0: it is none of the alphabet. */
+/* The value of a character plus 1; 0: the character is not in the alphabet. */
 /* clang-format off */
 static const unsigned char VALUES[256] = {
 	['A'] =  1, ['B'] =  2, ['C'] =  3, ['D'] =  4, ['E'] =  5, ['F'] =  6, ['G'] =  7, ['H'] =  8,
@@ -45,8 +45,8 @@ static const unsigned char VALUES[256] = {
 /* clang-format on */
 
 /*
- * Reads `count` characters of a group of four, those that are missing as zero.
- * False: one of them is none of the alphabet.
+ * Reads `count` characters of a group of four; missing ones count as zero.
+ * False: a character is not in the alphabet.
  */
 static bool
 read_group(const unsigned char *s, size_t count, uint32_t *out)
@@ -64,7 +64,7 @@ read_group(const unsigned char *s, size_t count, uint32_t *out)
 	return true;
 }
 
-/* Where the decoded bytes end; NULL: it is not base64. */
+/* Returns where the decoded bytes end; NULL: the text is not base64. */
 static unsigned char *
 decode_to(unsigned char *out, const unsigned char *s, size_t len, bool strict)
 {

@@ -1,4 +1,4 @@
-/* channel.c: one JSON object and a few descriptors per message. */
+/* channel.c: messages of one JSON object and a few descriptors each. */
 #include "common/channel.h"
 
 #include <errno.h>
@@ -32,12 +32,12 @@ fill_address(struct sockaddr_un *a, const char *path, struct err *e)
 	return 0;
 }
 
-/* Without the path: clients read this. */
+/* The message does not name the path, because clients read it. */
 static int
-say_taken(struct err *e)
+set_name_taken(struct err *e)
 {
 	return err_set(e, ERR_UNAVAILABLE, CODE_TRY_AGAIN,
-	    "another has just taken the name of this socket");
+	    "another process has just taken the name of this socket; try again");
 }
 
 int
@@ -55,11 +55,11 @@ channel_listen(const char *path, int type, struct err *e)
 	free_name = unlink(path) == 0 || errno == ENOENT;
 	if (bind(s, (const struct sockaddr *)&a, sizeof(a)) < 0)
 		return free_name && errno == EADDRINUSE
-		    ? say_taken(e)
+		    ? set_name_taken(e)
 		    : err_errno(e, "bind %s", path);
-	/* the directory decides who may come near; 0660 lets nginx's group in */
+	/* the directory's mode limits access; 0660 is for nginx's group */
 	if (chmod(path, 0660) < 0)
-		return errno == ENOENT ? say_taken(e)
+		return errno == ENOENT ? set_name_taken(e)
 				       : err_errno(e, "chmod %s", path);
 	if (listen(s, BACKLOG) < 0)
 		return err_errno(e, "listen %s", path);
@@ -74,17 +74,17 @@ channel_connect(const char *path, struct err *e)
 
 	if (fill_address(&a, path, e) < 0)
 		return -1;
-	/* behind a full queue connect() would wait, and nothing would end it */
+	/* a blocking connect() would wait without limit for a full backlog */
 	s = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (s < 0)
 		return err_errno(e, "socket");
 	if (connect(s, (const struct sockaddr *)&a, sizeof(a)) < 0) {
 		if (errno == ENOENT || errno == ECONNREFUSED)
 			return err_set(e, ERR_UNAVAILABLE, CODE_NOT_LISTENING,
-			    "nobody listens on %s", path);
+			    "nothing listens on %s", path);
 		if (errno == EAGAIN)
 			return err_set(e, ERR_UNAVAILABLE, CODE_TIMED_OUT,
-			    "too many wait for an answer on %s", path);
+			    "too many connections wait on %s", path);
 		return err_errno(e, "connect %s", path);
 	}
 	if (fcntl(s, F_SETFL, 0) < 0)

@@ -1,13 +1,14 @@
 /*
- * channel.h: one JSON object and a few descriptors per message.
+ * channel.h: sends and receives messages of one JSON object and a few
+ * descriptors each.
  *
- * The control channel between the host (provider/) and the agent's init, and
- * between init and its wrappers: SOCK_SEQPACKET, so that a message is a
- * message, with descriptors passed by SCM_RIGHTS.  The one piece of I/O that
- * lives in common/, because both ends must agree on it to the byte.
+ * This is the control channel between the host (provider/) and the agent's
+ * init, and between init and its wrappers.  The sockets are SOCK_SEQPACKET,
+ * which keeps the boundaries of messages; descriptors are passed by SCM_RIGHTS.
+ * The code is in common/ because both ends must agree on it to the byte.
  *
- * Neither end believes the other's lengths: a message has at most
- * CHANNEL_MSG_MAX bytes and CHANNEL_FDS_MAX descriptors, more is an error.
+ * Neither end trusts the other's lengths: a message with more than
+ * CHANNEL_MSG_MAX bytes or CHANNEL_FDS_MAX descriptors is an error.
  */
 #ifndef SANDLEASE_COMMON_CHANNEL_H
 #define SANDLEASE_COMMON_CHANNEL_H
@@ -30,16 +31,17 @@ struct channel_fds {
 #define auto_fds __attribute__((cleanup(channel_fds_close)))
 
 /*
- * A listening unix socket at `path` (unlinked first), close-on-exec, mode
+ * Makes a listening unix socket at `path` (unlinked first), close-on-exec, mode
  * 0660.  `type` is SOCK_STREAM or SOCK_SEQPACKET.  Returns the descriptor.
- * Of two who take a name at the same moment one may hear CODE_TRY_AGAIN.
+ * If two processes do this for one path at the same moment, one of them may get
+ * CODE_TRY_AGAIN.
  */
 int channel_listen(const char *path, int type, struct err *e) MUST_CHECK;
 
 /*
- * A connected SEQPACKET socket, close-on-exec.  Returns the descriptor, at
- * once: nobody there is ERR_UNAVAILABLE "not_listening", one who has let too
- * many wait ERR_UNAVAILABLE "timed_out".
+ * Connects a SEQPACKET socket, close-on-exec, and returns the descriptor.
+ * Never waits: without a listener the error is ERR_UNAVAILABLE "not_listening",
+ * with a full backlog ERR_UNAVAILABLE "timed_out".
  */
 int channel_connect(const char *path, struct err *e) MUST_CHECK;
 
@@ -48,17 +50,17 @@ int channel_send(int sock, const json_t *msg, const int *fds, size_t count,
     struct err *e) MUST_CHECK;
 
 /*
- * Receives one message before the deadline of clock_ms().  *msg is the
- * caller's.  A closed peer is ERR_UNAVAILABLE "peer_closed", an expired
+ * Receives one message before the deadline, a time of clock_ms().  The caller
+ * owns *msg.  A closed peer is ERR_UNAVAILABLE "peer_closed", an expired
  * deadline ERR_UNAVAILABLE "timed_out".
  */
 int channel_recv(int sock, int64_t deadline_ms, json_t **msg,
     struct channel_fds *fds, struct err *e) MUST_CHECK;
 
 /*
- * Whether accept() failed (`error` is its errno) for want of descriptors or
- * memory: the connection is still there, and a loop that is told so at once
- * again must pause.
+ * True when accept() failed (`error` is its errno) because descriptors or
+ * memory ran out.  The connection stays in the backlog and poll() reports it
+ * again at once, so the caller must pause or its loop would spin.
  */
 bool channel_accept_must_pause(int error);
 

@@ -1,8 +1,8 @@
 /*
- * clock.h: durations only.
+ * clock.h: measures durations and deadlines.
  *
- * What time it *is* decides the database; C measures how long
- * something took and when to give up.
+ * The database decides what time it is.  C only measures how long something
+ * took and when to give up.
  */
 #ifndef SANDLEASE_COMMON_CLOCK_H
 #define SANDLEASE_COMMON_CLOCK_H
@@ -12,10 +12,10 @@
 
 enum { CLOCK_ISO_MAX = 32 };
 
-/* Milliseconds that only go forward. */
+/* Milliseconds of the monotonic clock. */
 int64_t clock_ms(void);
 
-/* Microseconds that only go forward, for measuring. */
+/* Microseconds of the monotonic clock. */
 int64_t clock_us(void);
 
 /* Milliseconds left until `deadline_ms` of clock_ms(), never below 0. */

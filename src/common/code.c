@@ -9,7 +9,7 @@ struct words {
 	const char *capitals;
 };
 
-/* An error without a code is our own fault, so it has the word for these. */
+/* An error without a code is a bug of ours, so its word is "internal". */
 static const struct words WORDS[] = { [CODE_NONE] = { "internal", "INTERNAL" },
 #define CODE_WORDS(name, word) [CODE_##name] = { word, #name },
 	ERR_CODES(CODE_WORDS)

@@ -1,11 +1,11 @@
 /*
- * code.h: the codes of errors, which programs tell apart.
+ * code.h: lists the error codes, by which programs tell errors apart.
  *
  * A code is stable: clients compare it, and so do agents of other releases.
- * Inside our programs it is a constant.  Its word is written where an error
- * leaves a program and read where one comes in, and nowhere else.  nginx answers
- * with some of them by itself (nginx/).  To add a code, add a row here;
- * t/lint/codes.t finds those that nobody uses any more.
+ * Inside our programs a code is a constant.  Its word is written where an error
+ * leaves a program and parsed where one enters, and nowhere else.  nginx sends
+ * some of the codes by itself (nginx/).  To add a code, add a row here;
+ * t/lint/codes.t finds codes that are no longer used.
  */
 #ifndef SANDLEASE_COMMON_CODE_H
 #define SANDLEASE_COMMON_CODE_H
@@ -229,7 +229,7 @@
 /* clang-format on */
 
 enum err_code {
-	CODE_NONE, /* no error, or one that nobody has given a code */
+	CODE_NONE, /* no error, or an error without a code */
 #define CODE_CONSTANT(name, word) CODE_##name,
 	ERR_CODES(CODE_CONSTANT)
 #undef CODE_CONSTANT
@@ -239,12 +239,13 @@ enum err_code {
 /* The word in problem documents, on the control channel and in the log. */
 const char *code_word(enum err_code code);
 
-/* The same in capitals, as the SDK has it: LEASE_BUSY for lease_busy. */
+/* The same in capitals, as the SDK expects it: LEASE_BUSY for lease_busy. */
 const char *code_capitals(enum err_code code);
 
 /*
- * The code of a word from outside, in either form.  CODE_NONE for a word of
- * another release's: the caller keeps the word for people to read.
+ * Parses a word from outside, in lower case or capitals.  CODE_NONE for a word
+ * that only another release knows: the caller keeps the word, for people to
+ * read.
  */
 enum err_code code_parse(const char *word);
 

@@ -1,4 +1,4 @@
-/* command_name.c: names of commands, which have one word or two. */
+/* command_name.c: matches typed words with names of commands. */
 #include "common/command_name.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* conf.c: the settings, one row each. */
+/* conf.c: reads and prints the settings. */
 #include "common/conf.h"
 
 #include <ctype.h>
@@ -19,7 +19,7 @@ enum {
 	FILE_MAX_BYTES = 64 * 1024,
 	QUOTA_MAX = 1000 * 1000 * 1000,
 	PORT_DIGITS = 5,
-	/* what c/<sandbox, 52>.<incarnation, 16> leaves of sun_path's 107 */
+	/* 107 bytes of sun_path less /c/<sandbox: 52>.<incarnation: 16> */
 	RUN_DIR_MAX = 35
 };
 
@@ -257,8 +257,8 @@ add_environment(struct conf *c, struct err *e)
 }
 
 /*
- * Whether url is http(s)://host[:port] and nothing more.  "host." is refused: it is
- * the same host, but not equal to it where hosts are compared.
+ * True when url is http(s)://host[:port] and nothing more.  "host." is refused:
+ * it names the same host, but a comparison with "host" would fail.
  */
 static bool
 is_origin(const char *url)
@@ -297,7 +297,10 @@ check_origin(const char *what, const char *url, struct err *e)
 	    what);
 }
 
-/* A preview URL is a bearer capability: it must not travel in the open. */
+/*
+ * A preview URL is a bearer token: everyone who reads it can use it.  So it
+ * must not cross a network unencrypted.
+ */
 static int
 check_preview_base(const char *what, const char *url, struct err *e)
 {
@@ -320,7 +323,7 @@ check_preview_base(const char *what, const char *url, struct err *e)
 	    "%s: must be https unless it is localhost", what);
 }
 
-/* What no tenant is to read in an error. */
+/* Hides the host's own paths from tenants: see err_told(). */
 static void
 hide_host_paths(const struct conf *c)
 {

@@ -1,9 +1,11 @@
 /*
- * conf.h: the settings, one row each.
+ * conf.h: reads and prints the settings; the table in conf.c has a row for
+ * each.
  *
- * key = value, '#' begins a comment.  Unknown keys, duplicates and bad values
- * stop the program with file and line.  Secrets come from files, not values.
- * The README's Configuration section is checked against the table.
+ * A line of the file is "key = value"; '#' begins a comment.  Unknown keys,
+ * duplicates and bad values are errors that name file and line.  Secrets are
+ * not settings: a setting names the file that holds them.  A test compares the
+ * README's Configuration section with the table.
  */
 #ifndef SANDLEASE_COMMON_CONF_H
 #define SANDLEASE_COMMON_CONF_H
@@ -15,7 +17,7 @@
 
 enum { CONF_STR_MAX = 512, CONF_LIST_MAX = 8 };
 
-/* Numbers divided by commas. */
+/* Numbers separated by commas. */
 struct conf_list {
 	int64_t at[CONF_LIST_MAX];
 	size_t count; /* at least one */
@@ -64,7 +66,7 @@ struct conf {
 	int64_t reaper_retry_percent;
 	int64_t retention_days, retention_sessions;
 	int64_t agent_log_kb;
-	int64_t quota_sessions; /* of an org; 0: no limit, as all of these */
+	int64_t quota_sessions; /* of an org; in all quotas 0 means no limit */
 	int64_t quota_active;
 	int64_t quota_creates_per_minute;
 	int64_t quota_previews;
@@ -82,23 +84,24 @@ struct conf {
 };
 
 /*
- * Defaults, then the file, then the environment (PER_SESSION_SANDBOX_ORG_IDS
- * is added to per_session_orgs).  `path` NULL: $SANDLEASE_CONFIG, else the
- * installed place.
+ * Fills *c with defaults, then from the file, then from the environment
+ * (PER_SESSION_SANDBOX_ORG_IDS is added to per_session_orgs).  With a NULL
+ * `path` the file is $SANDLEASE_CONFIG, else the one in the installation's
+ * configuration directory.
  */
 int conf_load(const char *path, struct conf *c, struct err *e) MUST_CHECK;
 
-/* Parses one file's text; conf_load without the environment. */
+/* Fills *c with defaults, then from the text of a file called `name`. */
 int conf_parse(const char *name, char *text, struct conf *c, struct err *e)
     MUST_CHECK;
 
-/* Every setting with its effective value, as a file that can be read back. */
+/* Prints every setting with its value, in a form that conf_load() reads. */
 void conf_print(const struct conf *c, FILE *to);
 
-/* name, default and meaning as rows of a Markdown table, for the README. */
+/* Prints name, default and meaning as rows of a Markdown table (README). */
 void conf_print_help(FILE *to);
 
-/* A file to begin with: every setting, commented out. */
+/* Prints an example file: every setting, commented out. */
 void conf_print_example(FILE *to);
 
 #endif

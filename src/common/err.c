@@ -1,4 +1,4 @@
-/* err.c: what each kind of error means to HTTP, and how one is made. */
+/* err.c: makes errors, and maps their kinds to HTTP. */
 #include "common/err.h"
 
 #include <errno.h>
@@ -41,11 +41,12 @@ static const struct kind KINDS[] = {
 _Static_assert(ARRAY_LEN(KINDS) == ERR__MAX, "every kind has a row");
 
 /*
- * An error goes into JSON and into rows, which take nothing but UTF-8; a path
- * may hold any byte, and a message may be cut within a character.
+ * Replaces bytes that are not UTF-8 by '?'.  JSON and the database refuse such
+ * bytes, but a path may hold any byte, and a message may be cut in the middle
+ * of a character.
  */
 static void
-make_text(char *s)
+replace_invalid_utf8(char *s)
 {
 	while (*s != '\0') {
 		int n = utf8_sequence(s, UTF8_LEN_MAX);
@@ -57,10 +58,10 @@ make_text(char *s)
 }
 
 static void
-put_message(struct err *e, const char *fmt, va_list ap)
+format_message(struct err *e, const char *fmt, va_list ap)
 {
 	vsnprintf(e->msg, sizeof(e->msg), fmt, ap);
-	make_text(e->msg);
+	replace_invalid_utf8(e->msg);
 }
 
 int
@@ -74,7 +75,7 @@ err_set(struct err *e, enum err_kind kind, enum err_code code, const char *fmt,
 	e->field[0] = '\0';
 	e->more[0] = '\0';
 	va_start(ap, fmt);
-	put_message(e, fmt, ap);
+	format_message(e, fmt, ap);
 	va_end(ap);
 	return -1;
 }
@@ -88,9 +89,9 @@ err_field(struct err *e, const char *field, const char *fmt, ...)
 	e->code = CODE_VALIDATION_FAILED;
 	e->more[0] = '\0';
 	snprintf(e->field, sizeof(e->field), "%s", field);
-	make_text(e->field);
+	replace_invalid_utf8(e->field);
 	va_start(ap, fmt);
-	put_message(e, fmt, ap);
+	format_message(e, fmt, ap);
 	va_end(ap);
 	return -1;
 }
@@ -111,7 +112,7 @@ err_errno(struct err *e, const char *fmt, ...)
 	e->field[0] = '\0';
 	e->more[0] = '\0';
 	va_start(ap, fmt);
-	put_message(e, fmt, ap);
+	format_message(e, fmt, ap);
 	va_end(ap);
 	len = strlen(e->msg);
 	snprintf(e->msg + len, sizeof(e->msg) - len, ": %s", strerror(saved));
@@ -128,26 +129,26 @@ err_wrap(struct err *e, const char *fmt, ...)
 
 	memcpy(inner, e->msg, sizeof(inner));
 	va_start(ap, fmt);
-	put_message(e, fmt, ap);
+	format_message(e, fmt, ap);
 	va_end(ap);
 	len = strlen(e->msg);
 	snprintf(e->msg + len, sizeof(e->msg) - len, ": %.*s",
 	    (int)(sizeof(inner) - 1), inner);
-	make_text(e->msg);
+	replace_invalid_utf8(e->msg);
 	return -1;
 }
 
-/* ---- what a tenant is told */
+/* ---- the text for tenants */
 
 enum { HOST_PATHS_MAX = 16 };
 
-static char *host_paths[HOST_PATHS_MAX]; /* for as long as the program runs */
+static char *host_paths[HOST_PATHS_MAX]; /* never freed */
 static size_t host_path_count;
 
 void
 err_host_path(const char *path)
 {
-	/* "/" would hide every message with a path of the tenant's own */
+	/* "/" would also hide messages that name a path of the tenant */
 	if (strlen(path) > 1 && host_path_count < HOST_PATHS_MAX)
 		host_paths[host_path_count++] = xstrdup(path);
 }
@@ -161,11 +162,11 @@ err_names_host(const char *text)
 	return false;
 }
 
-/* Messages with these codes are never a tenant's to read. */
+/* A tenant gets these texts in place of messages with these codes. */
 static const struct {
 	enum err_code code;
 	const char *told;
-} OPERATORS[] = {
+} FOR_OPERATORS[] = {
 	{ CODE_INTERNAL,
 	    "something went wrong on this host; the operator's log says why" },
 	{ CODE_NO_SPACE_LEFT, "there is no room left on this host" },
@@ -181,16 +182,16 @@ static const struct {
 const char *
 err_told(const struct err *e)
 {
-	for (size_t i = 0; i < ARRAY_LEN(OPERATORS); i++)
-		if (OPERATORS[i].code == e->code)
-			return OPERATORS[i].told;
-	/* what err_errno() made of a full disk, whatever its code is now */
+	for (size_t i = 0; i < ARRAY_LEN(FOR_OPERATORS); i++)
+		if (FOR_OPERATORS[i].code == e->code)
+			return FOR_OPERATORS[i].told;
+	/* err_errno() made it for a full disk; a caller changed the code */
 	if (e->kind == ERR_NO_SPACE &&
 	    (strstr(e->msg, strerror(ENOSPC)) != NULL ||
 		strstr(e->msg, strerror(EDQUOT)) != NULL ||
 		err_names_host(e->msg)))
 		return "there is no room left on this host";
-	return err_names_host(e->msg) ? OPERATORS[0].told : e->msg;
+	return err_names_host(e->msg) ? FOR_OPERATORS[0].told : e->msg;
 }
 
 int

@@ -1,4 +1,4 @@
-/* fault.c: faults on purpose; in builds with --enable-faults only. */
+/* fault.c: makes processes die, stop and fail, in test builds only. */
 #include "common/fault.h"
 
 #include <fcntl.h>
@@ -15,14 +15,14 @@
 enum { TEXT_MAX = 4096, NAME_MAX_LEN = 64, NAMES_MAX = 256 };
 
 static const char *
-directory(void)
+faults_dir(void)
 {
 	return getenv("SANDLEASE_FAULTS");
 }
 
-/* How often this process has passed the point, this time included. */
+/* Counts how often this process has passed the point, this time included. */
 static long
-passes(const char *name)
+count_pass(const char *name)
 {
 	static struct {
 		char name[NAME_MAX_LEN];
@@ -50,28 +50,32 @@ named_by(const char *variable, const char *name, long pass)
 	return pass == (at[len] == ':' ? strtol(at + len + 1, NULL, 10) : 1);
 }
 
-/* Whoever can rename it has it: it strikes once, and one process. */
+/*
+ * True when a fault is armed for this point.  Only one process can rename the
+ * file, so the fault hits once, and one process.
+ */
 static bool
-take(const char *what, const char *name)
+fire_armed(const char *what, const char *name)
 {
 	auto_free char *armed = NULL, *fired = NULL;
 
-	if (directory() == NULL)
+	if (faults_dir() == NULL)
 		return false;
-	armed = xasprintf("%s/%s@%s", directory(), what, name);
-	fired = xasprintf("%s/fired@%s.%ld", directory(), name, (long)getpid());
+	armed = xasprintf("%s/%s@%s", faults_dir(), what, name);
+	fired =
+	    xasprintf("%s/fired@%s.%ld", faults_dir(), name, (long)getpid());
 	return rename(armed, fired) == 0;
 }
 
 static void
-trace(const char *name)
+append_to_trace(const char *name)
 {
 	auto_free char *path = NULL, *line = NULL;
 	auto_fd int fd = -1;
 
-	if (directory() == NULL)
+	if (faults_dir() == NULL)
 		return;
-	path = xasprintf("%s/trace", directory());
+	path = xasprintf("%s/trace", faults_dir());
 	fd = open(path, O_WRONLY | O_APPEND | O_CLOEXEC);
 	if (fd < 0)
 		return;
@@ -83,12 +87,14 @@ trace(const char *name)
 void
 fault_point(const char *name)
 {
-	long pass = passes(name);
+	long pass = count_pass(name);
 
-	trace(name);
-	if (named_by("SANDLEASE_PAUSE_AT", name, pass) || take("pause", name))
+	append_to_trace(name);
+	if (named_by("SANDLEASE_PAUSE_AT", name, pass) ||
+	    fire_armed("pause", name))
 		raise(SIGSTOP);
-	if (named_by("SANDLEASE_CRASH_AT", name, pass) || take("crash", name))
+	if (named_by("SANDLEASE_CRASH_AT", name, pass) ||
+	    fire_armed("crash", name))
 		raise(SIGKILL);
 }
 
@@ -114,7 +120,7 @@ struct fault {
 };
 
 static void
-read_line(const char *line, const char *op, struct fault *f)
+read_fault_line(const char *line, const char *op, struct fault *f)
 {
 	char kind[NAME_MAX_LEN] = "", whom[NAME_MAX_LEN] = "";
 	double a = 0, b = 1;
@@ -133,7 +139,7 @@ read_line(const char *line, const char *op, struct fault *f)
 }
 
 static struct fault
-look_up(const char *what, const char *op)
+read_faults(const char *what, const char *op)
 {
 	auto_free char *path = NULL, *whole = NULL;
 	auto_fd int fd = -1;
@@ -141,9 +147,9 @@ look_up(const char *what, const char *op)
 	struct fault f = { 0 };
 	ssize_t n;
 
-	if (directory() == NULL)
+	if (faults_dir() == NULL)
 		return f;
-	path = xasprintf("%s/provider", directory());
+	path = xasprintf("%s/provider", faults_dir());
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
 	if (n <= 0)
@@ -152,12 +158,12 @@ look_up(const char *what, const char *op)
 	whole = what[0] == '\0' ? xstrdup(op) : xasprintf("%s.%s", what, op);
 	for (char *l = strtok_r(text, "\n", &save); l != NULL;
 	     l = strtok_r(NULL, "\n", &save))
-		read_line(l, whole, &f);
+		read_fault_line(l, whole, &f);
 	return f;
 }
 
 static int
-fail(const char *op, struct err *e)
+set_failure(const char *op, struct err *e)
 {
 	if (chance(0.5))
 		return err_set(e, ERR_UNAVAILABLE, CODE_TIMED_OUT,
@@ -169,20 +175,20 @@ fail(const char *op, struct err *e)
 int
 fault_before(const char *what, const char *op, struct err *e)
 {
-	struct fault f = look_up(what, op);
+	struct fault f = read_faults(what, op);
 
 	if (f.hang > 0 && chance(f.hang))
 		usleep((useconds_t)(f.seconds * 1e6));
 	if (f.full > 0 && chance(f.full))
 		return err_set(e, ERR_NO_SPACE, CODE_NO_SPACE_LEFT,
 		    "%s finds no space on purpose", op);
-	return f.fail > 0 && chance(f.fail / 2) ? fail(op, e) : 0;
+	return f.fail > 0 && chance(f.fail / 2) ? set_failure(op, e) : 0;
 }
 
 int
 fault_after(const char *what, const char *op, struct err *e)
 {
-	struct fault f = look_up(what, op);
+	struct fault f = read_faults(what, op);
 
-	return f.fail > 0 && chance(f.fail / 2) ? fail(op, e) : 0;
+	return f.fail > 0 && chance(f.fail / 2) ? set_failure(op, e) : 0;
 }

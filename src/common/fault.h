@@ -1,26 +1,29 @@
 /*
- * fault.h: dying, stopping and failing on purpose, in a test build only.
+ * fault.h: makes processes die, stop and fail on purpose, in test builds only.
  *
  * CRASH_POINT("room.step") stands at every boundary between an intent, its
- * effect and its outcome.  It is nothing unless configured with
- * --enable-faults.  Then a process dies there (SIGKILL) or stops (SIGSTOP),
+ * effect and its outcome.  It compiles to nothing unless configured with
+ * --enable-faults.  The environment says where a process dies (SIGKILL) or
+ * stops (SIGSTOP):
  *
- *   SANDLEASE_CRASH_AT=name[:nth]   at its own nth pass, likewise
- *   SANDLEASE_PAUSE_AT=name[:nth]
- *   SANDLEASE_FAULTS=dir            at the first pass of anybody while there
- *                                   is a file dir/crash@name or dir/pause@name,
- *                                   which becomes dir/fired@name.<pid>
+ *   SANDLEASE_CRASH_AT=name[:nth]   when this process passes the point for the
+ *   SANDLEASE_PAUSE_AT=name[:nth]   nth time
+ *   SANDLEASE_FAULTS=dir            when the first process passes the point
+ *                                   while there is a file dir/crash@name or
+ *                                   dir/pause@name; the file is renamed to
+ *                                   dir/fired@name.<pid>
  *
- * and calls of a provider and of the agent fail or hang as dir/provider says,
- * a line each; `*` is every call:
+ * The file dir/provider makes calls of a provider and of the agent fail or
+ * hang.  Each line names a call, or `*` for every call:
  *
- *   provider-fail: ensure 0.1       chance; half of the time only the answer
- *                                   is lost
- *   provider-full: storage_make 1   chance of no space left; to `capacity`:
+ *   provider-fail: ensure 0.1       fails with this chance; half of the time
+ *                                   the effect happens and only the answer is
+ *                                   lost
+ *   provider-full: storage_make 1   chance of no space left; for `capacity`:
  *                                   nothing is free
- *   provider-hang: stop 3s [0.5]    before the effect, with that chance
+ *   provider-hang: stop 3s [0.5]    hangs before the effect, with this chance
  *
- * dir/trace, if it is there, gets the name of every point that is passed.
+ * If the file dir/trace exists, each point that is passed adds its name to it.
  */
 #ifndef SANDLEASE_COMMON_FAULT_H
 #define SANDLEASE_COMMON_FAULT_H
@@ -30,7 +33,7 @@
 #ifdef WITH_FAULTS
 
 void fault_point(const char *name);
-/* -1 when the call is to fail before, or after, its effect. */
+/* -1 when the call shall fail before, or after, its effect. */
 int fault_before(const char *what, const char *op, struct err *e) MUST_CHECK;
 int fault_after(const char *what, const char *op, struct err *e) MUST_CHECK;
 

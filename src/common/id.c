@@ -1,4 +1,4 @@
-/* id.c: random names. */
+/* id.c: makes random ids. */
 #include "common/id.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /*
- * id.h: random names.
+ * id.h: makes random ids.
  *
- * Ids are not secrets; they are long enough never to meet.  Tokens, which are
- * secrets, are made in token.h.
+ * Ids are not secrets, but long enough that two are never equal.  Tokens, which
+ * are secrets, are in token.h.
  */
 #ifndef SANDLEASE_COMMON_ID_H
 #define SANDLEASE_COMMON_ID_H
@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What id_random() makes them of. */
+/* The characters of an id. */
 #define ID_ALPHABET "abcdefghijklmnopqrstuvwxyz234567"
 
 enum {
@@ -21,7 +21,7 @@ enum {
 	ID_MAX = 33 /* with the NUL; nginx's request ids have 32 */
 };
 
-/* Fills out with `len` random characters of [a-z2-7] and a NUL. */
+/* Fills `out` with `len` random characters of ID_ALPHABET and a NUL. */
 void id_random(char *out, size_t len);
 
 /* True for 20 characters of [a-z0-9]. */

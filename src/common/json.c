@@ -1,4 +1,4 @@
-/* json.c: JSON by table. */
+/* json.c: decodes JSON bodies into structs, by a table. */
 #include "common/json.h"
 
 #include <inttypes.h>

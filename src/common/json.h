@@ -1,11 +1,11 @@
 /*
- * json.h: JSON by table.
+ * json.h: decodes JSON bodies into structs, by a table.
  *
- * A body is described once, as rows of struct jfield; decoding refuses
- * unknown keys, wrong types, embedded NULs, lengths and ranges, and names the
- * field.  Wire names are camelCase, C names snake_case; the row holds both.
- * Defaults are the struct's initialiser.  The same rows describe the body in
- * GET /v1/openapi.json.
+ * Rows of struct jfield describe a body.  Decoding refuses unknown keys, wrong
+ * types, embedded NULs and values out of range, and names the field.  Wire
+ * names are camelCase, C names snake_case; a row holds both.  The struct's
+ * initialiser has the defaults.  The same rows describe the body in GET
+ * /v1/openapi.json.
  */
 #ifndef SANDLEASE_COMMON_JSON_H
 #define SANDLEASE_COMMON_JSON_H
@@ -21,11 +21,12 @@
 enum jtype {
 	J_STR,  /* char[size], min..max bytes */
 	J_INT,  /* int64_t, min..max */
-	J_BOOL, /* int: 0 or 1; keep -1 as "absent" */
-	J_ENUM, /* int: index into names; keep -1 as "absent" */
+	J_BOOL, /* int: 0 or 1; initialise with -1 for "absent" */
+	J_ENUM, /* int: index into names; initialise with -1 for "absent" */
 	J_OBJ,  /* const json_t *, borrowed from the body; min..max members */
-	J_ARR,  /* const json_t *, borrowed from the body; min..max elements,
-		   which the caller checks: J_OF_STRINGS is for documents */
+	J_ARR,  /* const json_t *, borrowed from the body; min..max elements.
+		   The caller checks the elements: J_OF_STRINGS only tells the
+		   OpenAPI document what they are */
 	J__MAX
 };
 
@@ -56,14 +57,14 @@ struct jfield {
 		.names = (names_), .help = (help_)                             \
 	}
 
-/* Parses text of any origin; depth and duplicates are refused. */
+/* Parses untrusted text; refuses deep nesting and duplicate keys. */
 int json_parse(const char *text, size_t len, json_t **out, struct err *e)
     MUST_CHECK;
 
 /*
- * Fills *out from an object by the rows.  With J_LENIENT in `flags` unknown
- * keys are allowed (answers of other programs).  Borrowed members live as
- * long as `body`.
+ * Fills *out from the object `body`, as the rows say.  With J_LENIENT in
+ * `flags` unknown keys are allowed (answers of other programs).  Borrowed
+ * members live as long as `body`.
  */
 int jfield_decode(const json_t *body, const struct jfield *rows, size_t count,
     unsigned flags, void *out, struct err *e) MUST_CHECK;
@@ -72,15 +73,15 @@ int jfield_decode(const json_t *body, const struct jfield *rows, size_t count,
 char *json_text(const json_t *v);
 
 /*
- * A string value of text that may not be UTF-8 (cut, or from outside): then
- * its bytes above 0x7f become '?'.  Never NULL.
+ * A JSON string of text that may be invalid UTF-8 (cut, or from outside).  If
+ * it is, its bytes above 0x7f become '?'.  Never NULL.
  */
 json_t *json_lossy(const char *s);
 
 /* The string member `key`, or "" when it is absent or not a string. */
 const char *json_str(const json_t *o, const char *key);
 
-/* Whether it is UTF-8, as JSON and the database want their strings. */
+/* True when s is valid UTF-8, which JSON and the database require. */
 bool json_is_text(const char *s);
 
 void json_release(json_t **v);

@@ -1,4 +1,4 @@
-/* kernel_limits.c: settings of the kernel that all sandboxes share. */
+/* kernel_limits.c: checks kernel limits that all sandboxes share. */
 #include "common/kernel_limits.h"
 
 #include <inttypes.h>
@@ -10,12 +10,12 @@
 
 enum { TEXT_MAX = 512 };
 
-/* `least`: far more than a full machine of sandboxes can take. */
+/* `least` is far more than a machine full of sandboxes can use. */
 static const struct limit {
 	const char *path, *name;
 	int64_t least;
 	const char *what;
-	bool zero_is_any; /* 0: the kernel does not limit them */
+	bool zero_is_any; /* a value of 0 means no limit */
 } LIMITS[] = {
 	{ "fs/file-max", "fs.file-max", 100000000, "open files" },
 	{ "kernel/pid_max", "kernel.pid_max", 4194304, "process numbers" },

@@ -1,4 +1,4 @@
-/* log.c: one line per event, written with one write(2). */
+/* log.c: writes one line per event, each with one write(2). */
 #include "common/log.h"
 
 #include <stdarg.h>
@@ -14,9 +14,9 @@
 #include "common/utf8.h"
 
 /*
- * A line holds every value at its longest with each byte escaped, so that none
- * is cut and JSON stays JSON; and it is below PIPE_BUF, so that lines of
- * several processes do not mix.
+ * A line has room for the longest values with each byte escaped: a cut value
+ * would make the JSON invalid.  It is shorter than PIPE_BUF, because the kernel
+ * mixes longer writes of several processes.
  */
 enum { LINE_MAX_BYTES = 2048, CONTEXT_MAX = 64 };
 
@@ -39,7 +39,7 @@ struct line {
 	size_t len;
 };
 
-/* systemd names device and inode of the stream it has given us. */
+/* JOURNAL_STREAM holds device and inode of the stream that systemd gave us. */
 static bool
 stderr_is_journal(void)
 {
@@ -70,8 +70,9 @@ log_limit(int64_t bytes)
 }
 
 /*
- * Several processes share the file, so a line of another one may be lost in
- * between; a file without an end would be worse.
+ * Keeps the newer half of the file.  Several processes share the file, so a
+ * line that another one writes meanwhile may be lost.  A file without a limit
+ * would be worse.
  */
 static void
 cut_file(int64_t size)
@@ -84,7 +85,7 @@ cut_file(int64_t size)
 	if (n <= 0 || ftruncate(STDERR_FILENO, 0) < 0)
 		return;
 	tail[n] = '\0';
-	line = strchr(tail, '\n'); /* the first one is not whole */
+	line = strchr(tail, '\n'); /* the first line is cut */
 	line = line != NULL ? line + 1 : tail;
 	(void)!write(STDERR_FILENO, line, strlen(line));
 }
@@ -114,9 +115,9 @@ put_char(struct line *l, char c)
 }
 
 /*
- * Quotes always, so that a value with a space or a quote stays one value; what
- * is no text (a path may hold any byte, a cut message half a character) must
- * not make the line unreadable.
+ * Always quotes, so that a value with a space or a quote stays one value.
+ * Replaces control characters and invalid UTF-8, which would make the line
+ * unreadable: a path may hold any byte, a cut message half a character.
  */
 static void
 put_value(struct line *l, const char *s)

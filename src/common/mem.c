@@ -1,4 +1,4 @@
-/* mem.c: allocation that ends the process when it fails. */
+/* mem.c: allocates memory; aborts the process when there is none. */
 #include "common/mem.h"
 
 #include <stdarg.h>

@@ -2,8 +2,8 @@
  * mem.h: ownership by attribute, and allocation that cannot fail.
  *
  * An owned local is declared with an auto_ attribute and initialised there;
- * TAKE() hands it on.  Out of memory ends the process (a supervisor starts
- * another), so every size that comes from outside is bounded first.
+ * TAKE() hands it on.  When memory runs out the process aborts and a supervisor
+ * starts another.  So a size that comes from outside must be bounded before.
  */
 #ifndef SANDLEASE_COMMON_MEM_H
 #define SANDLEASE_COMMON_MEM_H

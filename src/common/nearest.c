@@ -1,4 +1,4 @@
-/* nearest.c: which of some words somebody may have meant. */
+/* nearest.c: compares a mistyped word with known words. */
 #include "common/nearest.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@ least(size_t a, size_t b)
 	return a < b ? a : b;
 }
 
-/* The optimal string alignment distance, a row of its matrix at a time. */
+/* Optimal string alignment; of the matrix only the last three rows are kept. */
 size_t
 nearest_distance(const char *a, const char *b)
 {

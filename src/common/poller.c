@@ -1,4 +1,6 @@
-/* poller.c: waits for many descriptors: epoll, and poll() where epoll refuses. */
+/*
+ * poller.c: waits for descriptors with epoll, and poll() where epoll refuses.
+ */
 #include "common/poller.h"
 
 #include <errno.h>
@@ -10,7 +12,7 @@
 
 enum { MS_PER_S = 1000, NS_PER_MS = 1000 * 1000 };
 
-/* poll() knows the low bits, which are the same. */
+/* The low bits have the same meaning for poll(), which has no others. */
 static short
 poll_events(uint32_t events)
 {
@@ -33,7 +35,7 @@ poller_close(struct poller *p)
 	p->count = 0;
 }
 
-/* Its place among those of poll(), or 0. */
+/* The index of `fd` in p->refused, or 0. */
 static size_t
 find_refused(const struct poller *p, int fd)
 {
@@ -48,7 +50,7 @@ add_refused(struct poller *p, int fd, uint32_t events, void *data)
 {
 	size_t at = p->count + 1;
 
-	/* for want of watches or memory, or because it is a regular file */
+	/* no watches left, no memory, or a regular file (EPERM) */
 	if (errno != ENOSPC && errno != ENOMEM && errno != EPERM)
 		return -1;
 	p->refused = xrealloc(p->refused, (at + 1) * sizeof(*p->refused));
@@ -97,9 +99,12 @@ poller_remove(struct poller *p, int fd)
 	p->count--;
 }
 
-/* Each in turn, so that those at the end are told, too. */
+/*
+ * Begins after the last one that was reported: if `max` events always came from
+ * the front, those at the end would never be reported.
+ */
 static int
-take_refused(struct poller *p, struct epoll_event *ev, int max)
+report_refused(struct poller *p, struct epoll_event *ev, int max)
 {
 	int n = 0;
 
@@ -137,5 +142,5 @@ poller_wait(struct poller *p, struct epoll_event *ev, int max, int timeout_ms,
 		taken = epoll_wait(p->epoll_fd, ev, max / 2, 0);
 	if (taken < 0)
 		taken = 0;
-	return taken + take_refused(p, ev + taken, max - taken);
+	return taken + report_refused(p, ev + taken, max - taken);
 }

@@ -1,10 +1,11 @@
 /*
- * poller.h: waits for many descriptors: epoll, and poll() where epoll refuses.
+ * poller.h: waits for many descriptors with epoll, and with poll() for those
+ * that epoll refuses.
  *
- * The kernel counts epoll watches for the user (fs.epoll.max_user_watches), and
- * all sandboxes are the service's user: tenant code can use all of them up.
+ * The kernel limits epoll watches per user (fs.epoll.max_user_watches).  All
+ * sandboxes run as the service's user, so tenant code can use all watches up.
  * Descriptors that epoll then refuses are given to poll(), which has no such
- * limit.  It is slower, the more of them there are, and nothing else changes.
+ * limit.  poll() is slower the more of them there are; nothing else changes.
  */
 #ifndef SANDLEASE_COMMON_POLLER_H
 #define SANDLEASE_COMMON_POLLER_H
@@ -17,27 +18,28 @@
 
 struct poller {
 	int epoll_fd;
-	struct pollfd *refused; /* [0] is epoll's own, then by poll() */
+	struct pollfd *refused; /* [0]: epoll_fd; from [1]: refused by epoll */
 	void **data;            /* of refused[i] */
-	size_t count;           /* of those behind [0] */
-	size_t next;            /* whose turn it is to be told first */
+	size_t count;           /* of refused descriptors, without [0] */
+	size_t next; /* the refused descriptor to report first, from 0 */
 };
 
-/* -1 and errno when there is no descriptor left for it. */
+/* -1 and errno when the process has no descriptor left. */
 int poller_open(struct poller *p);
 void poller_close(struct poller *p);
 
 /*
- * `events` as in epoll(7), level triggered; `data` comes back with them.
- * A descriptor must be removed before it is closed.
+ * `events` are those of epoll(7), level triggered; `data` comes back with each
+ * event.  A descriptor must be removed before it is closed.
  */
 int poller_add(struct poller *p, int fd, uint32_t events, void *data);
 int poller_change(struct poller *p, int fd, uint32_t events, void *data);
 void poller_remove(struct poller *p, int fd);
 
 /*
- * As epoll_pwait(), with `max` of at least 2.  An event may be of a descriptor
- * that the handler of one before it has removed.
+ * Works like epoll_pwait(); `max` must be at least 2.  While the caller handles
+ * the events it may remove a descriptor whose event comes later in `ev`: it
+ * must then ignore that event.
  */
 int poller_wait(struct poller *p, struct epoll_event *ev, int max,
     int timeout_ms, const sigset_t *mask);

@@ -1,4 +1,4 @@
-/* program.c: how every program of ours begins. */
+/* program.c: raises limits, gives up root, reports a fatal error. */
 #include "common/program.h"
 
 #include <errno.h>
@@ -10,8 +10,9 @@
 #include <unistd.h>
 
 /*
- * More than tenant code has (src/agent/base/spawn.c): the kernel lets a process pass
- * descriptors while no more than its own limit are in flight for its user.
+ * More than tenant code may have (src/agent/base/spawn.c).  A process cannot
+ * send descriptors while its user has more of them in flight than the process's
+ * own limit, and tenant code runs as the same user: it could block us.
  */
 enum { FILES_LEAST = 65536 };
 
@@ -22,11 +23,11 @@ find_user(const struct conf *conf, uid_t *uid, gid_t *gid, struct err *e)
 
 	if (pw == NULL)
 		return err_set(e, ERR_INVALID, CODE_BAD_SETTING,
-		    "started by root, and setting user names nobody: %.100s",
+		    "the setting user is %.100s, but this host has no such user",
 		    conf->user);
 	if (pw->pw_uid == 0)
 		return err_set(e, ERR_INVALID, CODE_BAD_SETTING,
-		    "setting user must not be root");
+		    "the setting user must not be root");
 	*uid = pw->pw_uid;
 	*gid = pw->pw_gid;
 	return 0;
@@ -69,7 +70,7 @@ program_drop_root(const struct conf *conf, struct err *e)
 		return -1;
 	if (initgroups(conf->user, gid) < 0 || setresgid(gid, gid, gid) < 0 ||
 	    setresuid(uid, uid, uid) < 0)
-		return err_errno(e, "becoming %.100s", conf->user);
+		return err_errno(e, "cannot become user %.100s", conf->user);
 	return 0;
 }
 

@@ -1,9 +1,8 @@
 /*
- * program.h: how every program of ours begins.
+ * program.h: starts our programs: raises limits, gives up root, reports a fatal
+ * error.
  *
- * Options that all share (--config, --version, --help), then the settings,
- * the log, and the loss of root: nothing of ours runs privileged, also when
- * it is started by root.
+ * None of our programs runs as root, even if root starts it.
  */
 #ifndef SANDLEASE_COMMON_PROGRAM_H
 #define SANDLEASE_COMMON_PROGRAM_H
@@ -12,16 +11,18 @@
 #include "common/err.h"
 
 /*
- * As many descriptors as this process may have, and of what the kernel counts
- * for a user as much as a sandbox may hand on: a user namespace keeps the limits
- * of whoever made it for all that is in it.  Root raises them first.
+ * Raises the soft limits of this process (descriptors, processes, pending
+ * signals, message queues) to the hard limits.  Root raises the hard limits
+ * first.  The kernel gives a user namespace the limits of the process that
+ * creates it, and they bound everything inside: low limits here would be low
+ * limits for sandboxes.
  */
 void program_raise_limits(void);
 
-/* Becomes conf->user when started by root; a no-op for anybody else. */
+/* Becomes conf->user when root started us; else does nothing. */
 int program_drop_root(const struct conf *conf, struct err *e) MUST_CHECK;
 
-/* Gives a file that root has just made to conf->user; else a no-op. */
+/* Gives the file to conf->user when we are root; else does nothing. */
 int program_give_file(const struct conf *conf, const char *path, struct err *e)
     MUST_CHECK;
 

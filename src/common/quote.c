@@ -1,10 +1,10 @@
-/* quote.c: words for a shell that must come out as they went in. */
+/* quote.c: quotes words for a shell. */
 #include "common/quote.h"
 
 #include <stdint.h>
 #include <string.h>
 
-/* What no shell takes for anything but itself, wherever it stands. */
+/* Characters without a special meaning in any shell, at any place. */
 static const char PLAIN[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-./:,@%+";
 

@@ -1,5 +1,5 @@
 /*
- * quote.h: words for a shell that must come out as they went in.
+ * quote.h: quotes words for a shell, so that it sees exactly these bytes.
  */
 #ifndef SANDLEASE_COMMON_QUOTE_H
 #define SANDLEASE_COMMON_QUOTE_H
@@ -9,10 +9,10 @@
 /* Appends one word in quotes. */
 void quote_always(struct buf *to, const char *word);
 
-/* Appends one word, in quotes where it needs them: for people to read. */
+/* Appends one word, in quotes only if it needs them: easier to read. */
 void quote_word(struct buf *to, const char *word);
 
-/* Appends all of them, a space between. */
+/* Appends all words by quote_word(), with spaces between them. */
 void quote_words(struct buf *to, int count, char *const *words);
 
 #endif

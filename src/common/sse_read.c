@@ -1,9 +1,9 @@
-/* sse_read.c: reading server-sent events. */
+/* sse_read.c: parses server-sent events. */
 #include "common/sse_read.h"
 
 #include <string.h>
 
-/* The value of a line "name: value" or "name:value"; NULL if it is another. */
+/* The value of a line "name: value" or "name:value"; NULL: another name. */
 static const char *
 value_of(const struct buf *line, const char *name)
 {
@@ -30,15 +30,15 @@ read_field(struct sse_read *s)
 		s->name.len = 0;
 		buf_add(&s->name, v, (size_t)(end - v));
 	} else if ((v = value_of(&s->line, "id")) != NULL) {
-		/* an id with a NUL in it cannot be sent back in a header */
+		/* an id that contains a NUL cannot be sent back in a header */
 		if (strlen(v) == (size_t)(end - v))
 			(void)str_copy(s->next_id, sizeof(s->next_id), v);
 	}
 }
 
 /*
- * An event's id counts only once event() has taken the event: what was not
- * taken must be asked for again.
+ * The id changes only after event() has accepted the event: one that was not
+ * accepted must be requested again.
  */
 static bool
 end_event(struct sse_read *s)
@@ -54,7 +54,7 @@ end_event(struct sse_read *s)
 	return taken;
 }
 
-/* A line is complete; an empty one ends the event. */
+/* Handles a complete line; an empty one ends the event. */
 static bool
 end_line(struct sse_read *s)
 {

@@ -1,4 +1,4 @@
-/* str.c: bounded strings and one growing buffer. */
+/* str.c: helpers for bounded strings, and a growing buffer. */
 #include "common/str.h"
 
 #include <ctype.h>

@@ -1,5 +1,5 @@
 /*
- * str.h: bounded strings and one growing buffer.
+ * str.h: helpers for bounded strings, and a growing buffer.
  */
 #ifndef SANDLEASE_COMMON_STR_H
 #define SANDLEASE_COMMON_STR_H
@@ -23,17 +23,17 @@ bool str_starts(const char *s, const char *prefix);
 bool str_made_of(const char *s, const char *set, size_t min, size_t max);
 
 /*
- * Writes '?' over control characters, which a terminal obeys: those of ASCII,
- * and C1, whose first byte is 0xc2 in UTF-8.
+ * Replaces control characters, which a terminal would obey, by '?': those of
+ * ASCII, and the C1 set, whose first byte is 0xc2 in UTF-8.
  */
 void str_mask_controls(char *s);
 
-/* Decimal digits only, within min..max.  False leaves *out alone. */
+/* Parses decimal digits within min..max.  False: *out is unchanged. */
 bool str_to_int(const char *s, int64_t min, int64_t max, int64_t *out);
 
 /*
- * True when `item` is an element of a comma separated list; elements are
- * trimmed and empty ones dropped.
+ * True when `item` is an element of a comma separated list.  Space around
+ * elements is ignored, and so are empty elements.
  */
 bool str_list_has(const char *list, const char *item);
 

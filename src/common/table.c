@@ -1,4 +1,4 @@
-/* table.c: rows of text in columns, on standard output. */
+/* table.c: prints rows of text in columns on standard output. */
 #include "common/table.h"
 
 #include <stdbool.h>
@@ -13,7 +13,7 @@
 
 enum { GAP = 2, SHORTEST = 8 };
 
-/* How many columns of a terminal s takes, if each character takes one. */
+/* The width of s on a terminal, if each character takes one column. */
 static size_t
 width(const char *s)
 {
@@ -49,7 +49,7 @@ widest_cell(const struct table *t, size_t column)
 	return max;
 }
 
-/* How wide the column that gives way may be on this terminal. */
+/* How wide column t->gives may be on this terminal. */
 static size_t
 room_for(const struct table *t)
 {
@@ -67,7 +67,7 @@ room_for(const struct table *t)
 	return others + SHORTEST < ws.ws_col ? ws.ws_col - others : SHORTEST;
 }
 
-/* The last cell is not padded, so that no line ends in blanks. */
+/* The last cell is not padded: a line shall not end in blanks. */
 static void
 print_cell(const struct table *t, size_t column, const char *s)
 {

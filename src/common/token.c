@@ -1,4 +1,4 @@
-/* token.c: secrets, their hashes, and sealing (libsodium does the work). */
+/* token.c: makes, hashes and encrypts secrets with libsodium. */
 #include "common/token.h"
 
 #include <fcntl.h>
@@ -29,7 +29,7 @@ token_init(struct err *e)
 {
 	if (sodium_init() < 0)
 		return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
-		    "libsodium cannot start");
+		    "libsodium cannot be initialised");
 	return 0;
 }
 
@@ -171,7 +171,7 @@ seal(const struct seal_keys *k, const char *owner, const char *plain,
 	    strlen(owner), NULL, box, k->key[0].key);
 	buf_fmt(out, "%s:", k->key[0].id);
 	sodium_bin2base64(buf_room(out, b64), b64, box, total, B64);
-	out->len += b64 - 1; /* its NUL is not ours to count */
+	out->len += b64 - 1; /* b64 includes the NUL */
 }
 
 static const unsigned char *
@@ -202,7 +202,7 @@ seal_open(const struct seal_keys *k, const char *owner, const char *sealed,
 	max = strlen(colon + 1);
 	if (max > SEALED_MAX)
 		return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
-		    "sealed value too long");
+		    "a sealed value is too long");
 	box = xmalloc(max);
 	if (sodium_base642bin(box, max, colon + 1, max, NULL, &total, NULL,
 		B64) != 0 ||
@@ -212,7 +212,7 @@ seal_open(const struct seal_keys *k, const char *owner, const char *sealed,
 		box + NONCE_LEN, total - NONCE_LEN,
 		(const unsigned char *)owner, strlen(owner), box, key) != 0)
 		return err_set(e, ERR_INTERNAL, CODE_SEAL_BROKEN,
-		    "a sealed value does not open");
+		    "a sealed value cannot be decrypted");
 	plain->len += opened;
 	plain->data[plain->len] = '\0';
 	return 0;

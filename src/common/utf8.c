@@ -1,4 +1,4 @@
-/* utf8.c: bytes of any origin as text. */
+/* utf8.c: checks UTF-8, and writes any bytes as valid JSON strings. */
 #include "common/utf8.h"
 
 #include <stdint.h>
@@ -63,7 +63,7 @@ utf8_valid(const char *s, size_t len)
 size_t
 utf8_whole(const char *s, size_t len)
 {
-	/* only the last three bytes can begin what is not complete */
+	/* a cut sequence has at most three bytes */
 	for (size_t back = 1; back <= 3 && back <= len; back++)
 		if (utf8_sequence(s + len - back, back) < 0)
 			return len - back;
@@ -100,7 +100,7 @@ put_escaped(struct buf *to, char ch)
 	buf_fmt(to, "\\u%04x", (unsigned)(unsigned char)ch);
 }
 
-/* A sequence of n bytes, as JSON writes what lies beyond 16 bits: a pair. */
+/* Writes a sequence of n bytes as \uXXXX, above 16 bits as a surrogate pair. */
 static void
 put_code(struct buf *to, const char *s, int n)
 {
@@ -120,7 +120,7 @@ put_code(struct buf *to, const char *s, int n)
 static void
 put_json(struct buf *to, const char *s, size_t len, bool ascii)
 {
-	size_t plain = 0; /* bytes before s that go over as they are */
+	size_t plain = 0; /* bytes before s that are copied unchanged */
 
 	while (len > 0) {
 		int n = utf8_sequence(s, len);
