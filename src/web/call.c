@@ -1,4 +1,4 @@
-/* call.c: one HTTP request and its answer. */
+/* call.c: reads one HTTP request and writes its answer. */
 #include "web/call.h"
 
 #include <errno.h>
@@ -120,7 +120,7 @@ call_skip_body(struct call *c, size_t max)
 	return skipped;
 }
 
-/* What the client announced; -1: nothing. */
+/* Reads Content-Length into *out; -1: the client sent none. */
 static int
 declared_length(const struct call *c, int64_t *out, struct err *e)
 {
@@ -133,9 +133,9 @@ declared_length(const struct call *c, int64_t *out, struct err *e)
 	return 0;
 }
 
-/* After a read() that failed or ended too soon. */
+/* The error after a read() that failed or ended too soon. */
 static int
-incomplete(ssize_t n, struct err *e)
+set_incomplete(ssize_t n, struct err *e)
 {
 	if (n < 0 && errno == ECANCELED)
 		return err_set(e, ERR_UNAVAILABLE, CODE_INTERRUPTED,
@@ -156,7 +156,7 @@ read_with(struct call *c, ssize_t (*how)(void *ctx, char *to, size_t max),
 	n = how(c->io_ctx, to, max);
 	c->body_read += n > 0 ? n : 0;
 	if (n < 0 || (n == 0 && declared >= 0 && c->body_read != declared))
-		return incomplete(n, e);
+		return set_incomplete(n, e);
 	return n;
 }
 
@@ -182,7 +182,7 @@ call_body(struct call *c, size_t max, struct buf *out, struct err *e)
 
 	if (declared_length(c, &declared, e) < 0)
 		return -1;
-	/* refuse by the declared length before a byte is read */
+	/* refuse a large body before a byte of it is read */
 	if (declared > (int64_t)max)
 		return err_set(e, ERR_TOO_LARGE, CODE_BODY_TOO_LARGE,
 		    "the body may have at most %zu bytes", max);
@@ -193,7 +193,7 @@ call_body(struct call *c, size_t max, struct buf *out, struct err *e)
 			    "the body may have at most %zu bytes", max);
 	}
 	if (n < 0 || (declared >= 0 && (int64_t)out->len != declared))
-		return incomplete(n, e);
+		return set_incomplete(n, e);
 	out->data[out->len] = '\0';
 	return 0;
 }
@@ -223,7 +223,7 @@ call_header(struct call *c, const char *name, const char *value)
 }
 
 static int
-put(struct call *c, const char *data, size_t len)
+write_bytes(struct call *c, const char *data, size_t len)
 {
 	if (!c->gone && c->io->write(c->io_ctx, data, len) < 0)
 		c->gone = true;
@@ -231,7 +231,7 @@ put(struct call *c, const char *data, size_t len)
 }
 
 static void
-copy(struct call_copy *to, const char *data, size_t len)
+add_to_copy(struct call_copy *to, const char *data, size_t len)
 {
 	if (len > to->max - to->text.len)
 		to->over = true;
@@ -245,8 +245,8 @@ int
 call_write(struct call *c, const char *data, size_t len)
 {
 	if (c->copy != NULL)
-		copy(c->copy, data, len);
-	return put(c, data, len);
+		add_to_copy(c->copy, data, len);
+	return write_bytes(c, data, len);
 }
 
 int
@@ -281,7 +281,7 @@ call_cut(struct call *c)
 	c->gone = true;
 }
 
-/* nginx puts the reason phrase into the status line as it gets it. */
+/* nginx copies our reason phrase into its status line. */
 static const char *
 reason_of(int status)
 {
@@ -332,7 +332,7 @@ call_begin(struct call *c, int status, const char *type)
 	if (c->headers.len > 0)
 		buf_add(&head, c->headers.data, c->headers.len);
 	buf_str(&head, "\r\n");
-	put(c, head.data, head.len);
+	write_bytes(c, head.data, head.len);
 }
 
 void

@@ -1,9 +1,9 @@
-/* error_page.c: a small page for a person, where a program gets JSON. */
+/* error_page.c: writes a small HTML page for a person. */
 #include "web/error_page.h"
 
 #include <string.h>
 
-/* NOTICE_POLICY has its hash */
+/* NOTICE_POLICY contains the hash of this text. */
 static const char STYLE[] =
     ":root{color-scheme:light dark}body{font:16px/1.5 sans-serif;"
     "max-width:36em;margin:4em auto;padding:0 1em}";

@@ -1,4 +1,4 @@
-/* http_reply.c: reads an HTTP/1 response and writes it anew. */
+/* http_reply.c: parses an HTTP/1 response and writes it anew. */
 #include "web/http_reply.h"
 
 #include <ctype.h>
@@ -17,7 +17,10 @@ reply_of(const struct http_parser *p)
 
 /* ---- headers */
 
-/* What the relay decides itself: a connection is the matter of two ends. */
+/*
+ * Headers about the connection or the framing are not passed on: the relay
+ * writes its own, because they are valid for one connection only.
+ */
 enum role { ROLE_PASSES, ROLE_DROPPED, ROLE_LENGTH, ROLE_CODING, ROLE_UPGRADE };
 
 static const struct {
@@ -42,7 +45,7 @@ role_of(const char *name)
 	return ROLE_PASSES;
 }
 
-/* The characters of RFC 9110's `token`; the parser also takes a space. */
+/* The characters of RFC 9110's `token`; the parser also accepts a space. */
 static bool
 is_token(const struct buf *b)
 {
@@ -71,7 +74,7 @@ static void
 set_empty(struct buf *b)
 {
 	b->len = 0;
-	buf_str(b, ""); /* an empty string, not none */
+	buf_str(b, ""); /* so that data is "" and not NULL */
 }
 
 static void
@@ -81,20 +84,20 @@ trim_end(struct buf *b)
 		b->data[--b->len] = '\0';
 }
 
-/* False: this response is refused. */
+/* Notes a header that frames the body.  False: refuse the response. */
 static bool
 note_framing(struct http_reply *r, enum role role)
 {
 	bool *seen = role == ROLE_LENGTH ? &r->has_length : &r->has_coding;
 
-	/* of two, client and relay could believe different ones */
+	/* if there are two, client and relay could use different ones */
 	if (*seen)
 		return false;
 	*seen = true;
 	return role == ROLE_LENGTH || strcasecmp(r->value.data, "chunked") == 0;
 }
 
-/* The parser has seen a whole header. */
+/* Checks and keeps the header that the parser has completed. */
 static int
 end_header(struct http_reply *r)
 {
@@ -120,7 +123,7 @@ end_header(struct http_reply *r)
 	return 0;
 }
 
-/* ---- what the parser tells; anything but 0 ends it */
+/* ---- callbacks of the parser; REFUSE stops it */
 
 static int
 on_begin(struct http_parser *p)
@@ -156,7 +159,7 @@ on_name(struct http_parser *p, const char *data, size_t len)
 {
 	struct http_reply *r = reply_of(p);
 
-	/* after the body these are trailers, which nobody needs */
+	/* headers after the body are trailers, which are dropped */
 	if (r->started)
 		return 0;
 	if (end_header(r) < 0)
@@ -197,7 +200,7 @@ write_head(struct http_reply *r, const char *connection)
 	buf_fmt(r->out, "HTTP/1.1 %u %s\r\n", status, r->reason.data);
 	buf_add(r->out, r->headers.data, r->headers.len);
 	if (status == 101 || status == 204)
-		; /* has no length, whatever it says */
+		; /* these never have a length */
 	else if (is_chunked(r))
 		buf_str(r->out, "Transfer-Encoding: chunked\r\n");
 	else if (r->has_length)
@@ -257,15 +260,15 @@ on_complete(struct http_parser *p)
 	struct http_reply *r = reply_of(p);
 
 	if (!r->started || r->upgraded)
-		return 0; /* an interim response, or a tunnel from here on */
+		return 0; /* an interim response, or now a tunnel */
 	if (is_chunked(r))
 		buf_str(r->out, "0\r\n\r\n");
 	r->complete = true;
-	http_parser_pause(p, 1); /* not into what follows */
+	http_parser_pause(p, 1); /* do not parse further bytes */
 	return 0;
 }
 
-static const struct http_parser_settings TELL = {
+static const struct http_parser_settings CALLBACKS = {
 	.on_message_begin = on_begin,
 	.on_status = on_reason,
 	.on_header_field = on_name,
@@ -275,7 +278,7 @@ static const struct http_parser_settings TELL = {
 	.on_message_complete = on_complete,
 };
 
-/* ---- from outside */
+/* ---- the interface */
 
 void
 http_reply_begin(struct http_reply *r, struct http_reply_to to)
@@ -286,14 +289,14 @@ http_reply_begin(struct http_reply *r, struct http_reply_to to)
 }
 
 static enum http_reply_verdict
-feed(struct http_reply *r, const char *data, size_t len, struct buf *out)
+run_parser(struct http_reply *r, const char *data, size_t len, struct buf *out)
 {
 	size_t taken;
 
 	if (r->complete)
 		return HTTP_REPLY_COMPLETE;
 	r->out = out;
-	taken = http_parser_execute(&r->parser, &TELL, data, len);
+	taken = http_parser_execute(&r->parser, &CALLBACKS, data, len);
 	r->out = NULL;
 	if (r->upgraded) {
 		buf_add(out, data + taken, len - taken);
@@ -313,13 +316,13 @@ http_reply_take(struct http_reply *r, const char *data, size_t len,
 		buf_add(out, data, len);
 		return HTTP_REPLY_UPGRADED;
 	}
-	if (len == 0) /* means the end, to the parser */
+	if (len == 0) /* the parser would take it for the end */
 		return HTTP_REPLY_MORE;
-	/* the parser would skip empty lines before a status line */
+	/* the parser skips empty lines before a status line; we refuse them */
 	if (!r->begun && data[0] != 'H')
 		return HTTP_REPLY_REFUSED;
 	r->begun = true;
-	return feed(r, data, len, out);
+	return run_parser(r, data, len, out);
 }
 
 enum http_reply_verdict
@@ -327,7 +330,7 @@ http_reply_close(struct http_reply *r, struct buf *out)
 {
 	if (r->upgraded)
 		return HTTP_REPLY_COMPLETE;
-	return feed(r, NULL, 0, out) == HTTP_REPLY_COMPLETE
+	return run_parser(r, NULL, 0, out) == HTTP_REPLY_COMPLETE
 	    ? HTTP_REPLY_COMPLETE
 	    : HTTP_REPLY_REFUSED;
 }

@@ -1,15 +1,14 @@
 /*
- * http_reply.h: reads an HTTP/1 response and writes it anew.
+ * http_reply.h: parses an HTTP/1 response and writes it anew.
  *
- * The bytes come from a program that may be hostile, and nginx 1.22 passes some
- * of what such a program can say to its client unread: an interim response and
- * all that follows it, a response without a status line, a 101 that was not asked
- * for.  So nothing is copied: a parser reads the response, and what leaves is
- * written here, with one status line, checked headers and one framing.  Nothing
- * that follows a complete response leaves at all.
+ * The bytes come from a program that may be hostile.  nginx 1.22 passes some
+ * things to its client unchecked: an interim response and everything after it,
+ * a response without a status line, a 101 that was not requested.  So nothing
+ * is copied: a parser reads the response, and this code writes a new one with
+ * one status line, checked headers and one framing.  Bytes after a complete
+ * response are dropped, and so are interim responses.
  *
- * Interim responses are dropped.  Pure: bytes in, bytes out, in whatever
- * portions they come.
+ * There is no I/O here: bytes go in, in any portions, and bytes come out.
  */
 #ifndef SANDLEASE_WEB_HTTP_REPLY_H
 #define SANDLEASE_WEB_HTTP_REPLY_H
@@ -29,26 +28,26 @@ enum {
 
 enum http_reply_verdict {
 	HTTP_REPLY_MORE,     /* the response is not complete yet */
-	HTTP_REPLY_COMPLETE, /* what follows belongs to nobody */
-	HTTP_REPLY_UPGRADED, /* what follows passes as it is */
+	HTTP_REPLY_COMPLETE, /* further bytes are dropped */
+	HTTP_REPLY_UPGRADED, /* further bytes pass unchanged: a tunnel */
 	HTTP_REPLY_REFUSED,  /* malformed, ambiguous, too large or cut short */
 };
 
-/* What was asked decides what a response means. */
+/* Facts of the request; the meaning of a response depends on them. */
 struct http_reply_to {
-	bool head;    /* the method was HEAD: there is no body */
-	bool upgrade; /* 101 may be the answer */
+	bool head;    /* the method was HEAD: the response has no body */
+	bool upgrade; /* the client asked for it: 101 is allowed */
 };
 
 struct http_reply {
 	struct http_parser parser;
 	struct http_reply_to to;
-	struct buf reason, name, value; /* as far as they have come */
-	struct buf headers;             /* checked, as they will be written */
-	struct buf *out;                /* borrowed for the length of a call */
+	struct buf reason, name, value; /* the part that has arrived */
+	struct buf headers;             /* checked, in their final form */
+	struct buf *out;                /* borrowed while the parser runs */
 	size_t header_count, interim_count;
 	bool begun;    /* a first byte has been seen */
-	bool in_value; /* the parser has come to a header's value */
+	bool in_value; /* the parser is in a header's value */
 	bool has_length, has_coding;
 	bool started; /* the head has been written */
 	bool complete, upgraded;
@@ -56,11 +55,11 @@ struct http_reply {
 
 void http_reply_begin(struct http_reply *r, struct http_reply_to to);
 
-/* Adds to `out` what of these bytes may leave. */
+/* Parses these bytes and adds those that may be sent on to `out`. */
 enum http_reply_verdict http_reply_take(struct http_reply *r, const char *data,
     size_t len, struct buf *out);
 
-/* The program has closed the connection: complete or refused. */
+/* The program has closed the connection: returns complete or refused. */
 enum http_reply_verdict http_reply_close(struct http_reply *r, struct buf *out);
 
 void http_reply_free(struct http_reply *r);

@@ -1,4 +1,4 @@
-/* records.c: the records of FastCGI. */
+/* records.c: parses and writes FastCGI records. */
 #include "web/records.h"
 
 #include <string.h>
@@ -130,7 +130,7 @@ records_end(struct buf *out, uint16_t id)
 	add_one(out, RECORDS_END, id, COMPLETE, sizeof(COMPLETE));
 }
 
-/* One byte, or four with the first one's highest bit set. */
+/* A length has one byte, or four if the highest bit of the first is set. */
 static bool
 take_length(const char **data, size_t *len, size_t *out)
 {

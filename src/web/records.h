@@ -1,11 +1,11 @@
 /*
- * records.h: the records of FastCGI, both ways, and nothing else.
+ * records.h: parses and writes FastCGI records.
  *
- * libfcgi knows only the end that answers, and copies what it sends; who stands
- * between nginx and a wrapper (api/stream/stream.h) or sends a file (web/server.c)
- * needs the framing itself.  Pure: bytes in, pieces
- * out, in whatever portions they come; no length is believed beyond what is
- * there.
+ * libfcgi has only the side that answers, and copies everything that it sends.
+ * The pool `stream`, between nginx and wrappers (api/stream/stream.h), and the
+ * code that sends files (web/server.c) need the framing itself.  There is no
+ * I/O here: bytes go in, in any portions, and pieces come out.  No length is
+ * trusted beyond the bytes that are there.
  */
 #ifndef SANDLEASE_WEB_RECORDS_H
 #define SANDLEASE_WEB_RECORDS_H
@@ -27,43 +27,43 @@ enum records_type {
 	RECORDS_STDOUT = 6,
 };
 
-/* Where in a sequence of records one is.  Start with { 0 }. */
+/* The position in a sequence of records.  Start with { 0 }. */
 struct records {
 	unsigned char header[RECORDS_HEADER];
-	size_t have;    /* bytes of the header */
-	size_t content; /* bytes still to come */
-	size_t padding;
+	size_t have;    /* bytes of the header so far */
+	size_t content; /* bytes of the content that are still to come */
+	size_t padding; /* the same for the padding */
 };
 
-/* Some of a record's content.  An empty record is one piece of no bytes. */
+/* A part of a record's content.  An empty record is one piece of 0 bytes. */
 struct records_piece {
-	int type; /* any number: a peer may say what it likes */
+	int type; /* not checked: any number the peer sent */
 	uint16_t id;
 	const char *data; /* borrowed from the input */
 	size_t len;
-	bool last; /* the record ends with it */
+	bool last; /* the record's content ends with this piece */
 };
 
 /*
- * Takes the next piece out of *data, *len.  1: here it is; 0: everything is
- * taken; -1: this is not FastCGI.
+ * Takes the next piece from *data, *len.  1: *out has a piece; 0: all bytes are
+ * used up; -1: this is not FastCGI.
  */
 int records_next(struct records *r, const char **data, size_t *len,
     struct records_piece *out);
 
-/* What stands before `len` bytes, at most RECORDS_CONTENT_MAX. */
+/* Writes the header of a record of `len` bytes, at most RECORDS_CONTENT_MAX. */
 void records_header(unsigned char out[RECORDS_HEADER], enum records_type type,
     uint16_t id, size_t len);
 
-/* Adds records of that type; `len` 0 makes the empty one, which ends it. */
+/* Adds records of that type; `len` 0 adds the empty one that ends a stream. */
 void records_add(struct buf *out, enum records_type type, uint16_t id,
     const char *data, size_t len);
 
-/* What begins a request, and what ends its answer. */
+/* Add the record that begins a request, and the one that ends its answer. */
 void records_begin(struct buf *out, uint16_t id);
 void records_end(struct buf *out, uint16_t id);
 
-/* A name and its value in the content of RECORDS_PARAMS. */
+/* A pair of name and value in the content of RECORDS_PARAMS. */
 struct records_param {
 	size_t at, size; /* of the whole pair */
 	const char *value;
@@ -73,7 +73,7 @@ struct records_param {
 /* Adds a name and its value to the content of RECORDS_PARAMS. */
 void records_add_param(struct buf *params, const char *name, const char *value);
 
-/* False when it is not there, or something before it is cut off. */
+/* Finds a pair by name.  False: it is not there, or the content is cut. */
 bool records_param(const struct buf *params, const char *name,
     struct records_param *out);
 

@@ -1,4 +1,4 @@
-/* reply.c: an error in the format of the API that the client used. */
+/* reply.c: renders an error in the format of the API that the client used. */
 #include "web/reply.h"
 
 #include <stdio.h>
@@ -10,9 +10,9 @@
 
 enum { DETAIL_MAX = ERR_FIELD_MAX + ERR_MSG_MAX + 2 };
 
-/* What else there is to know of an error; retryAfter is apart. */
+/* Parses e->more; its retryAfter goes into *retry_after instead. */
 static json_t *
-more_of(const struct err *e, int *retry_after)
+parse_more(const struct err *e, int *retry_after)
 {
 	json_t *more = NULL;
 	struct err ignored = { 0 };
@@ -42,16 +42,19 @@ say_when_to_retry(struct call *c, int seconds)
 	call_header(c, "Retry-After", text);
 }
 
-/* `more` goes into `into`, which is the body or a part of it. */
+/*
+ * Sends `body`.  The members of e->more are added to `into`, which is the body
+ * or a part of it; NULL: they are not sent.
+ */
 static void
-send_as(struct call *c, const struct err *e, const char *type, json_t *body,
+send_error(struct call *c, const struct err *e, const char *type, json_t *body,
     json_t *into)
 {
 	auto_free char *text = NULL;
 	auto_json json_t *more = NULL;
 	int retry_after;
 
-	more = more_of(e, &retry_after);
+	more = parse_more(e, &retry_after);
 	if (into != NULL)
 		json_object_update_missing(into, more);
 	text = json_text(body);
@@ -62,7 +65,7 @@ send_as(struct call *c, const struct err *e, const char *type, json_t *body,
 	call_reply_bytes(c, err_status(e), type, text, strlen(text));
 }
 
-/* The message, behind the name of the field that was wrong. */
+/* Writes "field: message", or the message alone. */
 static void
 put_detail(const struct err *e, char out[DETAIL_MAX])
 {
@@ -89,10 +92,10 @@ reply_problem(struct call *c, const struct err *e, const json_t *more)
 	    errors);
 	if (more != NULL)
 		json_object_update_missing(body, (json_t *)(uintptr_t)more);
-	send_as(c, e, "application/problem+json", body, body);
+	send_error(c, e, "application/problem+json", body, body);
 }
 
-/* With a context that is a copy of `context`, or empty. */
+/* The body of reply_container_error(); `context` is copied. */
 static json_t *
 container_body(const struct err *e, const json_t *context)
 {
@@ -108,7 +111,7 @@ container_body(const struct err *e, const json_t *context)
 			json_lossy(e->field), "message", json_lossy(e->msg),
 			"code", "invalid"));
 	json_object_del(ctx, "suggestion");
-	/* `error` beside `message`: two generations of clients read either */
+	/* some clients read `error`, others `message` */
 	return json_pack("{s:s, s:o, s:o, s:o, s:o*, s:i, s:s}", "code",
 	    code_capitals(e->code), "message", json_lossy(detail), "error",
 	    json_lossy(detail), "context", ctx, "suggestion", hint,
@@ -141,7 +144,7 @@ reply_container_error(struct call *c, const struct err *e,
 {
 	auto_json json_t *body = container_body(e, context);
 
-	send_as(c, e, "application/json", body,
+	send_error(c, e, "application/json", body,
 	    json_object_get(body, "context"));
 }
 
@@ -156,7 +159,7 @@ reply_proxy_error(struct call *c, const struct err *e, const char *error,
 	json_object_set_new(body, "port",
 	    str_to_int(port, 0, 65535, &n) ? json_integer(n)
 					   : json_lossy(port));
-	send_as(c, e, "application/json", body,
+	send_error(c, e, "application/json", body,
 	    json_object_get(body, "context"));
 }
 
@@ -167,7 +170,7 @@ reply_preview_error(struct call *c, const struct err *e)
 
 	body = json_pack("{s:o, s:s}", "error", json_lossy(e->msg), "code",
 	    code_capitals(e->code));
-	send_as(c, e, "application/json", body, NULL);
+	send_error(c, e, "application/json", body, NULL);
 }
 
 void
@@ -178,8 +181,8 @@ reply_preview_page(struct call *c, const struct err *e, const char *title,
 	int retry_after;
 	bool again;
 
-	json_decref(more_of(e, &retry_after));
-	/* a form that is loaded again would be sent again */
+	json_decref(parse_more(e, &retry_after));
+	/* reloading the answer to a form would submit the form again */
 	again = retry_after > 0 && str_equal(c->method, "GET");
 	buf_str(&text, html);
 	if (again)

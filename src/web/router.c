@@ -1,4 +1,4 @@
-/* router.c: routes are a table. */
+/* router.c: finds the route of a call in a table. */
 #include "web/router.h"
 
 #include <stdint.h>
@@ -14,7 +14,7 @@ struct match {
 	size_t name_len, value_len;
 };
 
-/* True when path fits pattern; vars are only noted, not copied. */
+/* True when path fits pattern; `m` points to the variables in both. */
 static bool
 fits(const char *pattern, const char *path, struct match *m, size_t *count)
 {
@@ -43,7 +43,7 @@ fits(const char *pattern, const char *path, struct match *m, size_t *count)
 }
 
 static void
-keep_vars(struct call *c, const struct match *m, size_t count)
+copy_vars(struct call *c, const struct match *m, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
 		memcpy(c->vars[i].name, m[i].name, m[i].name_len);
@@ -70,7 +70,7 @@ router_match(const struct route *routes, size_t count, struct call *c,
 		if (!fits(routes[i].pattern, c->path, m, &n))
 			continue;
 		if (str_equal(routes[i].method, method)) {
-			keep_vars(c, m, n);
+			copy_vars(c, m, n);
 			return &routes[i];
 		}
 		buf_fmt(&allow, "%s%s", allow.len > 0 ? ", " : "",
@@ -87,7 +87,7 @@ router_match(const struct route *routes, size_t count, struct call *c,
 	return NULL;
 }
 
-/* Cuts the first segment off a path that begins with a slash. */
+/* Returns the first segment of *path, which begins with a slash; skips it. */
 static char *
 next_segment(const char **path)
 {
@@ -99,8 +99,8 @@ next_segment(const char **path)
 }
 
 /*
- * How many letters of a path must be changed to fit the pattern, or SIZE_MAX if
- * a segment is nothing like the pattern's.
+ * How many letters of the path must change to fit the pattern; SIZE_MAX if a
+ * segment is not similar to the pattern's.
  */
 static size_t
 count_slips(const char *pattern, const char *path)
@@ -142,7 +142,7 @@ router_nearest(const struct route *routes, size_t count, const char *path)
 	return best;
 }
 
-/* Whether the name is one of `words`, which have blanks between them. */
+/* True when `name` is one of `words`, which are separated by blanks. */
 static bool
 is_word_of(const char *words, const char *name)
 {

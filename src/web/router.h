@@ -1,9 +1,8 @@
 /*
- * router.h: routes are a table.
+ * router.h: finds the route of a call in a table.
  *
  * Patterns are literal segments, `:name` for one segment, and a trailing `*`
- * for the rest.  Matching never allocates and looks only at nginx's
- * normalised path.
+ * for the rest.  Only nginx's normalised path is matched.
  */
 #ifndef SANDLEASE_WEB_ROUTER_H
 #define SANDLEASE_WEB_ROUTER_H
@@ -16,40 +15,39 @@
 
 typedef int handler_fn(struct call *c, struct err *e);
 
+/* Router and handlers do not read access, hold and fields: see the programs. */
 struct route {
 	const char *method;
 	const char *pattern;
-	int access; /* the program's own: who may call it */
+	int access; /* in sandlease-api: the rights that a caller needs */
 	handler_fn *handle;
-	int hold;                  /* the program's own: how long it may take */
+	int hold; /* in sandlease-api: how long the call may hold a worker */
 	const struct jfield *body; /* NULL: the route takes none */
 	const size_t *body_count;
-	/* the program's own: members that a body may have, comma separated;
-	 * NULL: nobody looks */
-	const char *fields;
-	const char
-	    *query; /* names of its query parameters, with blanks between */
+	const char *fields; /* members of the body, comma separated, or NULL */
+	const char *query;  /* names of parameters, separated by blanks */
 	const char *help; /* one line, for --routes and the OpenAPI document */
 };
 
 /*
  * Finds the route and fills in c->vars.  NULL with ERR_NOT_FOUND when no
- * pattern fits; with ERR_METHOD, and an Allow header added to the answer,
- * when one fits but for its method.
+ * pattern fits.  NULL with ERR_METHOD, and an Allow header in the answer, when
+ * a pattern fits but has another method.
  */
 const struct route *router_match(const struct route *routes, size_t count,
     struct call *c, struct err *e);
 
 /*
- * The route that may have been meant by a path that none fits: one that begins
- * like it, else the one with the fewest slips; NULL: none is near.
+ * For a path that no route fits: the route that the client may have meant.
+ * This is one that begins with `path`, else the one with the fewest typing
+ * mistakes; NULL: none is similar.
  */
 const struct route *router_nearest(const struct route *routes, size_t count,
     const char *path);
 
 /*
  * Refuses a query with a parameter that the route does not have, that comes
- * twice or that has no value: what is mistyped would be ignored otherwise.
+ * twice or that has no value.  Otherwise a mistyped parameter would be ignored.
  */
 int router_check_query(const struct route *r, const struct call *c,
     struct err *e) MUST_CHECK;

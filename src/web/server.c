@@ -1,4 +1,4 @@
-/* server.c: where calls come from; libfcgi ends here. */
+/* server.c: accepts calls by FastCGI (libfcgi is used only here) or CGI. */
 #include "web/server.h"
 
 #include <errno.h>
@@ -26,7 +26,7 @@ struct server {
 static atomic_uint turned_away; /* how often server_turn_away() was called */
 static atomic_bool bodies_ended;
 
-/* Every server of this program, for server_cut_bodies(). */
+/* All servers of this process, for server_cut_bodies(). */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static struct server *servers;
 
@@ -40,9 +40,9 @@ request_of(void *ctx)
 	return &s->request;
 }
 
-/* After libfcgi has given n bytes. */
+/* The result of a read for which libfcgi has returned n bytes. */
 static ssize_t
-judge_read(const struct server *s, int n)
+read_result(const struct server *s, int n)
 {
 	if (atomic_load(&turned_away) != s->turned_away_at_accept) {
 		errno = ECANCELED;
@@ -52,7 +52,7 @@ judge_read(const struct server *s, int n)
 		errno = ESHUTDOWN;
 		return -1;
 	}
-	/* a client that went away ends the stream too, but with an error */
+	/* the stream also ends when the client goes, but then with an error */
 	errno = 0;
 	if (n <= 0)
 		return FCGX_GetError(s->request.in) == 0 ? 0 : -1;
@@ -60,8 +60,8 @@ judge_read(const struct server *s, int n)
 }
 
 /*
- * server_cut_bodies() must see only calls that wait for their body: one that
- * waits for a command would take its own socket's end for the client's.
+ * server_cut_bodies() may shut down only sockets of calls that wait for their
+ * body.  A call that waits for a command would think that its client has gone.
  */
 static void
 set_reads_body(struct server *s, bool reads)
@@ -79,10 +79,10 @@ fcgi_read(void *ctx, char *to, size_t max)
 	set_reads_body(ctx, true);
 	n = FCGX_GetStr(to, (int)max, request_of(ctx)->in);
 	set_reads_body(ctx, false);
-	return judge_read(ctx, n);
+	return read_result(ctx, n);
 }
 
-/* FCGX_GetStr() would wait until there are as many as there is room for. */
+/* FCGX_GetStr() alone would wait until `max` bytes are there. */
 static ssize_t
 fcgi_read_some(void *ctx, char *to, size_t max)
 {
@@ -96,7 +96,7 @@ fcgi_read_some(void *ctx, char *to, size_t max)
 		first = FCGX_GetChar(in);
 		set_reads_body(ctx, false);
 		if (first < 0)
-			return judge_read(ctx, 0);
+			return read_result(ctx, 0);
 		to[n++] = (char)first;
 	}
 	there = (size_t)(in->stop - in->rdNext);
@@ -104,12 +104,12 @@ fcgi_read_some(void *ctx, char *to, size_t max)
 		there = max - n;
 	if (there > 0)
 		n += (size_t)FCGX_GetStr(to + n, (int)there, in);
-	return judge_read(ctx, (int)n);
+	return read_result(ctx, (int)n);
 }
 
 /*
- * Records of our own between libfcgi's, whose buffer is empty then: it would
- * copy everything twice, 8 KB at a time.
+ * Large data is sent in records of our own, between those of libfcgi, after its
+ * buffer was flushed.  libfcgi would copy everything twice, 8 KB at a time.
  */
 enum {
 	RECORD_BYTES = 15 * 4096, /* of 65535 possible: whole pages */
@@ -144,7 +144,10 @@ send_head(const FCGX_Request *r, size_t len)
 	return send_all(r->ipcFd, head, sizeof(head));
 }
 
-/* The rest of a record that was announced and cannot be had. */
+/*
+ * The file ended before the record that its header announced: fills the rest
+ * with zeros.  Returns -1.
+ */
 static int
 fill_record(int to, size_t len)
 {
@@ -160,7 +163,7 @@ fill_record(int to, size_t len)
 	return -1;
 }
 
-/* Some of a file; not every file system can do without the copy. */
+/* Sends part of a file; copies it where sendfile() does not work. */
 static ssize_t
 send_some(int to, int fd, off_t *from, size_t len)
 {
@@ -239,8 +242,8 @@ fcgi_send_file(void *ctx, int fd, off_t from, int64_t len)
 }
 
 /*
- * libfcgi ends a request when its last stream for writing is closed; nginx passes
- * a short answer on when nothing more can come.
+ * libfcgi ends a request when its last output stream is closed.  nginx holds a
+ * short answer back until no more can come, so the socket is shut down, too.
  */
 static void
 fcgi_end(void *ctx)
@@ -252,7 +255,10 @@ fcgi_end(void *ctx)
 	(void)shutdown(r->ipcFd, SHUT_WR);
 }
 
-/* nginx takes any end for a good one; what is no record it does not take. */
+/*
+ * nginx takes every end of the connection for a complete answer.  So this sends
+ * bytes that are not a FastCGI record, and nginx fails the request.
+ */
 static void
 fcgi_cut(void *ctx)
 {
@@ -306,8 +312,9 @@ static const struct call_io FASTCGI = {
 /* ---- plain CGI */
 
 /*
- * What is left of the body, -1 when nobody said: a web server need not end
- * stdin behind it.  A process serves one request, so one counter will do.
+ * Bytes of the body that are left; -1: the length is unknown.  It is counted
+ * because a web server need not close stdin after the body.  A process serves
+ * one request, so one counter is enough.
  */
 static int64_t cgi_left;
 
@@ -355,9 +362,9 @@ static const struct call_io CGI = {
 
 /* ---- both */
 
-/* A trace id of the caller's is kept if it is harmless. */
+/* Uses the client's trace id if it is harmless, else the request id. */
 static void
-take_trace(struct call *c)
+set_trace_id(struct call *c)
 {
 	static const char *const SOURCES[] = { "HTTP_X_TRACE_ID",
 		"HTTP_TRACEPARENT" };
@@ -385,13 +392,13 @@ server_call(struct call *c, const struct call_io *io, void *ctx)
 	c->method = call_param(c, "REQUEST_METHOD");
 	path = call_param(c, "SL_PATH");
 	c->path = path[0] != '\0' ? path : call_param(c, "PATH_INFO");
-	/* nginx's id, so that its log and ours tell of the same request */
+	/* nginx's id, so that its log and ours name the request alike */
 	if (!str_made_of(call_param(c, "SL_REQUEST_ID"), "0123456789abcdef", 1,
 		sizeof(c->request_id) - 1) ||
 	    !str_copy(c->request_id, sizeof(c->request_id),
 		call_param(c, "SL_REQUEST_ID")))
 		id_random(c->request_id, ID_REQUEST_LEN);
-	take_trace(c);
+	set_trace_id(c);
 }
 
 bool
@@ -406,8 +413,8 @@ server_is_fastcgi(void)
 }
 
 /*
- * libfcgi installs handlers of its own where there are none, and a process
- * that catches SIGTERM only to go on cannot be asked to end.
+ * libfcgi installs its own signal handlers if there are none.  With them
+ * SIGTERM would no longer end a process, so the old ones are restored.
  */
 int
 server_init(struct err *e)
@@ -423,7 +430,7 @@ server_init(struct err *e)
 		sigaction(SIGNALS[i], &before[i], NULL);
 	if (rc != 0)
 		return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
-		    "libfcgi cannot start");
+		    "libfcgi cannot be initialised");
 	return 0;
 }
 

@@ -1,8 +1,8 @@
 /*
- * server.h: where calls come from.
+ * server.h: accepts calls by FastCGI or CGI.
  *
- * A server is one FastCGI accept loop on a listening socket; a process may
- * have one per thread on the same socket.  server_cgi() makes a call of the
+ * A server is one FastCGI accept loop on a listening socket; a process may have
+ * one per thread on the same socket.  server_cgi() makes a call from the
  * environment and the standard streams instead.
  */
 #ifndef SANDLEASE_WEB_SERVER_H
@@ -15,42 +15,47 @@
 
 struct server; /* one accept loop; opaque because libfcgi stays in server.c */
 
-/* True when descriptor 0 is a listening socket, as FastCGI wants it. */
+/* True when descriptor 0 is a listening socket, as FastCGI requires. */
 bool server_is_fastcgi(void);
 
-/* Once per process, before the first server_new(). */
+/* Must be called once per process, before the first server_new(). */
 int server_init(struct err *e) MUST_CHECK;
 
-/* A loop on `listen_fd`, which stays the caller's. */
+/* Makes a server for `listen_fd`, which stays the caller's. */
 struct server *server_new(int listen_fd);
 void server_free(struct server *s);
 
 /*
- * The next call.  -1 when a signal whose handler has no SA_RESTART came, or
- * accepting failed; look at your own flag and call again or stop.
+ * Waits for the next call.  -1 when accept() failed, or a signal came whose
+ * handler has no SA_RESTART: the caller checks the flag of its handler and
+ * calls again or stops.
  */
 int server_accept(struct server *s, struct call *c);
 void server_finish(struct server *s, struct call *c);
 
 /*
- * No call that was accepted before reads any more of its body, in any thread:
- * who sends the rest of one after the key was revoked has nothing done.
+ * Makes every call that was accepted before fail when it reads its body, in any
+ * thread.  Otherwise a client whose key was revoked could still send the rest
+ * of a body and have it carried out.
  */
 void server_turn_away(void);
 
 /*
- * The same for every call, now and later, and without blaming a key: for a
- * program that is about to leave.  A call that waits for its client to send is
- * woken by server_cut_bodies() only, because nginx shows a client that is still
- * sending no answer once we have shut its socket down.
+ * For a program that is about to exit.  server_end_bodies() makes every call,
+ * now and later, fail when it reads its body; the error names no key.  It does
+ * not wake a call that waits for bytes of its client.  server_cut_bodies()
+ * does, by shutting its socket down.  It is a step of its own because nginx
+ * then shows no answer to a client that is still sending.
  */
 void server_end_bodies(void);
 void server_cut_bodies(void);
 
-/* A call that came another way; call_release() when it is over. */
+/*
+ * Begins a call on another transport.  The caller ends it with call_release().
+ */
 void server_call(struct call *c, const struct call_io *io, void *ctx);
 
-/* Serves one call as a plain CGI program. */
+/* Begins the one call of a plain CGI program. */
 void server_cgi(struct call *c);
 
 #endif

@@ -1,4 +1,4 @@
-/* sse.c: server-sent events. */
+/* sse.c: writes server-sent events. */
 #include "web/sse.h"
 
 #include <poll.h>

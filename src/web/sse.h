@@ -1,5 +1,6 @@
 /*
- * sse.h: server-sent events, each one line `data: <json>` and a blank one.
+ * sse.h: writes server-sent events: each is a line `data: <json>` and an empty
+ * line.
  */
 #ifndef SANDLEASE_WEB_SSE_H
 #define SANDLEASE_WEB_SSE_H
@@ -16,13 +17,13 @@ void sse_begin(struct call *c);
 /* Sends and flushes one event.  -1 when the client has gone. */
 int sse_event(struct call *c, const json_t *data);
 
-/* A comment that clients ignore; finds out whether one is still there. */
+/* Sends a comment, which clients ignore.  -1 when the client has gone. */
 int sse_heartbeat(struct call *c);
 
 /*
- * Waits until `fd`, an eventfd (-1: none), is written to or the time is over;
- * false when the client has gone.  With `ms` < 0 a heartbeat is sent after a
- * while.
+ * Waits until the eventfd `fd` (-1: none) is written to, but at most `ms`
+ * milliseconds.  With `ms` < 0 it waits at most SSE_HEARTBEAT_MS and then sends
+ * a heartbeat.  False when the client has gone.
  */
 bool sse_wait(struct call *c, int fd, int ms);
 
