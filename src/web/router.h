@@ -15,7 +15,7 @@
 
 typedef int handler_fn(struct call *c, struct err *e);
 
-/* Router and handlers do not read access, hold and fields: see the programs. */
+/* The router does not read access, hold and fields: each program does. */
 struct route {
 	const char *method;
 	const char *pattern;

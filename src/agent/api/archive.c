@@ -1,4 +1,7 @@
-/* archive.c: GET and PUT of archive/{path}: a directory as a tar stream. */
+/*
+ * archive.c: sends and unpacks a directory as a tar stream (GET and PUT of
+ * archive/{path}).
+ */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,13 +18,13 @@
 #include "common/mem.h"
 
 enum {
-	CHUNK =
-	    256 * 1024, /* an archive that small is known before it is sent */
+	/* a smaller archive is complete before the answer begins */
+	CHUNK = 256 * 1024,
 	REPORT_MAX = 64 * 1024,
 	FORMAT_MAX = 16
 };
 
-/* Those that say more first: Accept may name several. */
+/* The best format comes first, because Accept may name several. */
 static const struct format {
 	const char *name, *type, *suffix;
 } FORMATS[] = {
@@ -54,7 +57,7 @@ wanted_format(const struct call *c, const struct format **out, struct err *e)
 	return 0;
 }
 
-/* Splits what is no directory into where it is and what it is called. */
+/* Splits the path of a file into directory and *name; a directory is ".". */
 static int
 split_path(char path[FILES_PATH_MAX], const char **name, struct err *e)
 {
@@ -75,8 +78,9 @@ split_path(char path[FILES_PATH_MAX], const char **name, struct err *e)
 	return 0;
 }
 
+/* Makes an error of the helper's report. */
 static int
-cannot_pack(struct helper *w, const char *path, struct err *e)
+set_pack_error(struct helper *w, const char *path, struct err *e)
 {
 	auto_free char *text = xmalloc(REPORT_MAX);
 	auto_json json_t *said = NULL;
@@ -100,7 +104,7 @@ send_archive(struct call *c, struct helper *w, const char *path,
 
 	if (n < CHUNK) {
 		if (helper_wait(w) != 0)
-			return cannot_pack(w, path, e);
+			return set_pack_error(w, path, e);
 		call_reply_bytes(c, 200, f->type, buf, (size_t)n);
 		return 0;
 	}
@@ -110,7 +114,7 @@ send_archive(struct call *c, struct helper *w, const char *path,
 			return 0;
 		n = read(w->out, buf, CHUNK);
 	} while (n > 0);
-	/* what has been sent looks whole, or may do so */
+	/* the client could take the part that was sent for the whole archive */
 	if (helper_wait(w) != 0)
 		call_cut(c);
 	return 0;
@@ -149,7 +153,10 @@ api_archive_get(struct call *c, struct err *e)
 
 /* ---- PUT */
 
-/* Hands the body on; one that ends early has said why. */
+/*
+ * Passes the body to the helper.  A helper that ends early is not an error
+ * here: reply_outcome() reads its report.
+ */
 static int
 send_body(struct call *c, struct helper *w, struct err *e)
 {
@@ -163,21 +170,21 @@ send_body(struct call *c, struct helper *w, struct err *e)
 }
 
 static void
-tell_how_far(struct call *c, const char *path, const json_t *said)
+set_progress_context(struct call *c, const char *path, const json_t *said)
 {
 	json_t *context = json_pack("{s:o, s:s}", "path", json_lossy(path),
 	    "operation", "archive.write");
-	static const char *const TOLD[] = { "entry", "entries", "bytes" };
+	static const char *const MEMBERS[] = { "entry", "entries", "bytes" };
 
-	for (size_t i = 0; i < ARRAY_LEN(TOLD); i++)
-		if (json_object_get(said, TOLD[i]) != NULL)
-			json_object_set(context, TOLD[i],
-			    json_object_get(said, TOLD[i]));
+	for (size_t i = 0; i < ARRAY_LEN(MEMBERS); i++)
+		if (json_object_get(said, MEMBERS[i]) != NULL)
+			json_object_set(context, MEMBERS[i],
+			    json_object_get(said, MEMBERS[i]));
 	request_context(c, context);
 }
 
 static int
-cannot_unpack(const json_t *said, struct err *e)
+set_unpack_error(const json_t *said, struct err *e)
 {
 	const char *entry = json_str(said, "entry");
 
@@ -199,15 +206,15 @@ reply_outcome(struct call *c, struct helper *w, const char *path, struct err *e)
 	int status;
 
 	n = helper_read(w->out, text, REPORT_MAX);
-	mem_close_fd(&w->out); /* a longer report does not hold us */
+	mem_close_fd(&w->out); /* so that a longer report does not block */
 	status = helper_wait(w);
 	if (n <= 0 || json_parse(text, (size_t)n, &said, e) < 0 ||
 	    !json_is_object(said))
 		return err_set(e, ERR_INTERNAL, CODE_FILESYSTEM_ERROR,
 		    "unpacking ended with status %d", status);
 	if (status != 0) {
-		tell_how_far(c, path, said);
-		return cannot_unpack(said, e);
+		set_progress_context(c, path, said);
+		return set_unpack_error(said, e);
 	}
 	clock_iso(at);
 	json_object_set_new(said, "success", json_true());
@@ -239,7 +246,7 @@ api_archive_put(struct call *c, struct err *e)
 		rc = reply_outcome(c, &w, path, e);
 	} else {
 		mem_close_fd(&w.out);
-		helper_wait(&w); /* it takes back half a file */
+		helper_wait(&w); /* the helper removes a file that was cut */
 	}
 	activity_end(ACTIVITY_STREAMS);
 	return rc;

@@ -1,4 +1,4 @@
-/* backup.c: POST api/backup/create, restore and upload-parts. */
+/* backup.c: handles POST api/backup/create, restore and upload-parts. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -29,11 +29,11 @@ struct options {
 
 static const struct jfield OPTIONS[] = {
 	JFIELD("gitignore", struct options, gitignore, J_BOOL, 0, 0, 1,
-	    "without what git ignores"),
+	    "leaves out files that git ignores"),
 	JFIELD("excludes", struct options, excludes, J_ARR, J_OF_STRINGS, 0,
 	    EXCLUDES_MAX, "names, paths and patterns that are left out"),
 	JFIELD("compression", struct options, compression, J_OBJ, 0, 0, 100,
-	    "how it is packed"),
+	    "how the archive is compressed"),
 };
 
 struct compression {
@@ -48,16 +48,17 @@ static const char *const FORMATS[] = { [BACKUP_GZIP] = "gzip",
 
 static const struct jfield COMPRESSION[] = {
 	JFIELD_ENUM("format", struct compression, format, 0, FORMATS,
-	    "what packs it"),
+	    "which program compresses it"),
 	JFIELD("threads", struct compression, threads, J_INT, 0, 1, THREADS_MAX,
-	    "so many at once"),
+	    "number of threads"),
 };
 
-/* One call: which directory, which archive, and for whom. */
-struct request {
+/* One call: its directory, its archive and its shell. */
+struct backup_call {
 	struct backup backup;
-	const char *dir, *archive; /* as the caller wrote them; borrowed */
+	const char *dir, *archive; /* as the client wrote them; borrowed */
 	char shell[SHELL_NAME_MAX];
+	/* the same, resolved */
 	char dir_found[FILES_PATH_MAX], archive_found[FILES_PATH_MAX];
 };
 
@@ -106,7 +107,7 @@ read_options(const json_t *body, struct backup *b, struct err *e)
 }
 
 static int
-read_archive(struct call *c, const json_t *body, struct request *r,
+read_archive(struct call *c, const json_t *body, struct backup_call *r,
     struct err *e)
 {
 	if (request_text(body, "archivePath", 1, FILES_PATH_MAX - 1,
@@ -120,7 +121,8 @@ read_archive(struct call *c, const json_t *body, struct request *r,
 }
 
 static int
-read_paths(struct call *c, const json_t *body, struct request *r, struct err *e)
+read_paths(struct call *c, const json_t *body, struct backup_call *r,
+    struct err *e)
 {
 	if (request_text(body, "dir", 1, FILES_PATH_MAX - 1, &r->dir, e) < 0 ||
 	    read_archive(c, body, r, e) < 0 ||
@@ -132,9 +134,13 @@ read_paths(struct call *c, const json_t *body, struct request *r, struct err *e)
 
 /* ---- the answer */
 
-/* What the SDK's errors show of it: their context depends on the code. */
+/*
+ * Sets the context of the error; which members the SDK shows depends on the
+ * code.  Returns -1.
+ */
 static int
-explain_failure(struct call *c, const struct request *r, const struct err *e)
+explain_failure(struct call *c, const struct backup_call *r,
+    const struct err *e)
 {
 	json_t *context = json_object();
 	char id[ID_BYTES];
@@ -153,9 +159,9 @@ explain_failure(struct call *c, const struct request *r, const struct err *e)
 
 /* ---- create and restore */
 
-/* `size`: of the archive that is to be made; NULL: it is to be restored. */
+/* Creates the archive and sets *size; with a NULL `size` restores it. */
 static int
-run_backup(struct call *c, const struct request *r, int64_t *size,
+run_backup(struct call *c, const struct backup_call *r, int64_t *size,
     struct err *e)
 {
 	const char *const ours[] = { PROCESS_DIR, shell_fifos(), NULL };
@@ -179,7 +185,7 @@ run_backup(struct call *c, const struct request *r, int64_t *size,
 int
 api_backup_create(struct call *c, struct err *e)
 {
-	auto_free struct request *r = xcalloc(1, sizeof(*r));
+	auto_free struct backup_call *r = xcalloc(1, sizeof(*r));
 	auto_json json_t *body = NULL;
 	int64_t size;
 
@@ -198,7 +204,7 @@ api_backup_create(struct call *c, struct err *e)
 int
 api_backup_restore(struct call *c, struct err *e)
 {
-	auto_free struct request *r = xcalloc(1, sizeof(*r));
+	auto_free struct backup_call *r = xcalloc(1, sizeof(*r));
 	auto_json json_t *body = NULL;
 
 	if (request_body(c, BODY_MAX, &body, e) < 0)
@@ -211,14 +217,17 @@ api_backup_restore(struct call *c, struct err *e)
 
 /* ---- upload-parts */
 
-/* Where a part lies, and where it is to go: a secret that nobody is told. */
+/*
+ * A part of the archive.  Its `url`, to which it shall be uploaded, is a
+ * secret: no error may show it.
+ */
 struct part {
 	int64_t number, offset, size;
 };
 
 static const struct jfield PART[] = {
 	JFIELD("partNumber", struct part, number, J_INT, J_REQUIRED, 1,
-	    PARTS_MAX, "which part it is"),
+	    PARTS_MAX, "number of the part"),
 	JFIELD("offset", struct part, offset, J_INT, J_REQUIRED, 0, INT64_MAX,
 	    "where it begins in the archive"),
 	JFIELD("size", struct part, size, J_INT, J_REQUIRED, 1, INT64_MAX,
@@ -250,7 +259,8 @@ check_parts(const json_t *parts, int64_t archive_size, struct err *e)
 
 	if (!json_is_array(parts) || json_array_size(parts) == 0 ||
 	    json_array_size(parts) > PARTS_MAX)
-		return err_field(e, "parts", "must be 1 to %d", PARTS_MAX);
+		return err_field(e, "parts", "must have 1 to %d elements",
+		    PARTS_MAX);
 	json_array_foreach(parts, i, one)
 	{
 		if (check_part(one, archive_size, e) < 0)
@@ -260,7 +270,7 @@ check_parts(const json_t *parts, int64_t archive_size, struct err *e)
 }
 
 static int
-upload_parts(struct call *c, const json_t *body, struct request *r,
+upload_parts(struct call *c, const json_t *body, struct backup_call *r,
     struct err *e)
 {
 	struct stat st;
@@ -269,17 +279,17 @@ upload_parts(struct call *c, const json_t *body, struct request *r,
 		return -1;
 	if (stat(r->archive_found, &st) < 0 || !S_ISREG(st.st_mode))
 		return err_set(e, ERR_NOT_FOUND, CODE_BACKUP_NOT_FOUND,
-		    "%.180s is not there", r->archive);
+		    "%.180s does not exist or is not a file", r->archive);
 	if (check_parts(json_object_get(body, "parts"), st.st_size, e) < 0)
 		return -1;
 	return err_set(e, ERR_UNSUPPORTED, CODE_NO_ROUTE_OUT,
-	    "the sandbox has no way to another host; read the archive instead");
+	    "the sandbox has no network, so it cannot upload; read the archive with files/{path} instead");
 }
 
 int
 api_backup_upload_parts(struct call *c, struct err *e)
 {
-	auto_free struct request *r = xcalloc(1, sizeof(*r));
+	auto_free struct backup_call *r = xcalloc(1, sizeof(*r));
 	auto_json json_t *body = NULL;
 
 	if (request_body(c, BODY_MAX, &body, e) < 0)

@@ -1,4 +1,4 @@
-/* code.c: POST api/execute/code, a stream of events. */
+/* code.c: runs code and streams its output (POST api/execute/code). */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,44 +18,46 @@
 
 enum {
 	BODY_MAX = 8 * 1024 * 1024,
-	ERROR_DEPTH = 8 /* of what a kernel says is an error */
+	ERROR_DEPTH = 8 /* nesting of the error that a kernel reports */
 };
 
 /* ---- the body */
 
-struct run_options {
+struct code_options {
 	const char *code; /* borrowed from the body */
 	char context[64];
 	char language[32];
-	int64_t timeout_ms; /* 0: none */
+	int64_t timeout_ms; /* 0: no limit */
 	const json_t *env;
 	struct execution execution;
 };
 
-static const struct jfield WISH[] = {
-	JFIELD("context_id", struct run_options, context, J_STR, 0, 1, 63,
-	    "the default one of the language, if absent"),
-	JFIELD("language", struct run_options, language, J_STR, 0, 1, 31,
-	    "where no context is named"),
-	JFIELD("timeout_ms", struct run_options, timeout_ms, J_INT, 0, 0,
-	    SHELL_TIMEOUT_MS_MAX, "interrupts the code after so long"),
-	JFIELD("env_vars", struct run_options, env, J_OBJ, 0, 0, ENV_COUNT_MAX,
+static const struct jfield OPTIONS[] = {
+	JFIELD("context_id", struct code_options, context, J_STR, 0, 1, 63,
+	    "if absent: the default context of the language"),
+	JFIELD("language", struct code_options, language, J_STR, 0, 1, 31,
+	    "if no context is named"),
+	JFIELD("timeout_ms", struct code_options, timeout_ms, J_INT, 0, 0,
+	    SHELL_TIMEOUT_MS_MAX, "interrupts the code after this time"),
+	JFIELD("env_vars", struct code_options, env, J_OBJ, 0, 0, ENV_COUNT_MAX,
 	    "variables of this run only"),
 };
 
 static int
-decode(struct call *c, json_t **body, struct run_options *w, struct err *e)
+decode_body(struct call *c, json_t **body, struct code_options *w,
+    struct err *e)
 {
 	if (request_body(c, BODY_MAX, body, e) < 0 ||
 	    request_text(*body, "code", 0, BODY_MAX, &w->code, e) < 0 ||
-	    jfield_decode(*body, WISH, ARRAY_LEN(WISH), J_LENIENT, w, e) < 0 ||
+	    jfield_decode(*body, OPTIONS, ARRAY_LEN(OPTIONS), J_LENIENT, w, e) <
+		0 ||
 	    envset_check(w->env, "env_vars", e) < 0)
 		return -1;
 	return execution_read(c, *body, "execute/code", &w->execution, e);
 }
 
 static int
-choose_context(struct call *c, const struct run_options *w,
+choose_context(struct call *c, const struct code_options *w,
     struct context **out, struct err *e)
 {
 	enum kernel_language l = kernel_language(w->language);
@@ -72,34 +74,34 @@ choose_context(struct call *c, const struct run_options *w,
 
 /* ---- events */
 
-struct stream {
+struct code_stream {
 	struct call *call;
-	const struct run_options *options;
+	const struct code_options *options;
 	const struct context *context;
 	struct lines lines[2];
-	struct buf text[2]; /* lines that go out together */
+	struct buf text[2]; /* lines that are sent in one event */
 	struct buf event;
 	int quiet_ms;
-	bool open;    /* within the event of a result */
-	bool counted; /* as an open stream */
+	bool open;    /* the event of a result has begun and not ended */
+	bool counted; /* by activity_begin(ACTIVITY_STREAMS) */
 };
 
 static const char *const STREAM_NAMES[] = { "stdout", "stderr" };
 
 static void
-flush(struct stream *s)
+flush_stream(struct code_stream *s)
 {
 	call_flush(s->call);
 	if (s->call->gone && s->counted) {
-		/* the stream is over; the code is not */
+		/* the stream has ended, but the code still runs */
 		s->counted = false;
 		activity_end(ACTIVITY_STREAMS);
 	}
 }
 
-/* What has come together since the last time. */
+/* Sends the text that was collected since the last time. */
 static void
-put_text(struct stream *s)
+put_text(struct code_stream *s)
 {
 	for (int i = 0; i < 2; i++) {
 		if (s->text[i].len == 0)
@@ -120,9 +122,9 @@ keep_line(void *ctx, const char *text, size_t len)
 	buf_add(ctx, text, len);
 }
 
-/* Until a piece of a line goes out, or a heartbeat. */
+/* Sets the time until a part of a line is sent, or else a heartbeat. */
 static void
-set_quiet(struct stream *s)
+set_quiet(struct code_stream *s)
 {
 	int left_ms = lines_left_ms(s->lines, 2);
 
@@ -130,20 +132,20 @@ set_quiet(struct stream *s)
 }
 
 static void
-output(void *ctx, int which, const char *data, size_t len)
+on_output(void *ctx, int which, const char *data, size_t len)
 {
-	struct stream *s = ctx;
+	struct code_stream *s = ctx;
 
 	if (s->call->gone)
 		return;
 	lines_add(&s->lines[which], data, len);
 	set_quiet(s);
 	put_text(s);
-	flush(s);
+	flush_stream(s);
 }
 
 static void
-end_text(struct stream *s)
+end_text(struct code_stream *s)
 {
 	lines_end(&s->lines[0]);
 	lines_end(&s->lines[1]);
@@ -151,13 +153,14 @@ end_text(struct stream *s)
 	put_text(s);
 }
 
+/* Nothing came for quiet_ms. */
 static void
-quiet(void *ctx)
+on_quiet(void *ctx)
 {
-	struct stream *s = ctx;
+	struct code_stream *s = ctx;
 
 	if (lines_left_ms(s->lines, 2) >= 0) {
-		/* pieces of lines, too */
+		/* parts of lines have waited long enough */
 		lines_flush(&s->lines[0]);
 		lines_flush(&s->lines[1]);
 		set_quiet(s);
@@ -165,32 +168,32 @@ quiet(void *ctx)
 	} else if (!s->open) {
 		sse_heartbeat(s->call);
 	}
-	flush(s);
+	flush_stream(s);
 }
 
 static void
-result(void *ctx, const char *piece, size_t len, bool last)
+on_result(void *ctx, const char *piece, size_t len, bool last)
 {
-	struct stream *s = ctx;
+	struct code_stream *s = ctx;
 
 	if (!s->open) {
-		end_text(s); /* nothing may become due within the event */
+		end_text(s); /* else text could be sent inside this event */
 		call_write(s->call, "data: ", 6);
 	}
 	s->open = !last;
 	call_write(s->call, piece, len);
 	if (last) {
 		call_write(s->call, "\n\n", 2);
-		flush(s);
+		flush_stream(s);
 	}
 }
 
 /* ---- the end */
 
-/* What an interruption is called, and what it says. */
+/* Sends the error event of code that was stopped; `what` says why. */
 static void
-put_stopped(struct stream *s, const struct kernel_outcome *o, const char *ename,
-    const char *what)
+put_stopped(struct code_stream *s, const struct kernel_outcome *o,
+    const char *ename, const char *what)
 {
 	auto_json json_t *told = NULL, *event = NULL;
 	json_t *trace;
@@ -212,7 +215,7 @@ put_stopped(struct stream *s, const struct kernel_outcome *o, const char *ename,
 }
 
 static void
-put_error(struct stream *s, const char *ename, const char *evalue)
+put_error(struct code_stream *s, const char *ename, const char *evalue)
 {
 	auto_json json_t *event = json_pack("{s:s, s:s, s:o, s:[]}", "type",
 	    "error", "ename", ename, "evalue", json_lossy(evalue), "traceback");
@@ -221,7 +224,7 @@ put_error(struct stream *s, const char *ename, const char *evalue)
 }
 
 static void
-put_died(struct stream *s, const struct kernel_outcome *o)
+put_died(struct code_stream *s, const struct kernel_outcome *o)
 {
 	char how[48] = "", evalue[160];
 
@@ -238,7 +241,7 @@ put_died(struct stream *s, const struct kernel_outcome *o)
 }
 
 static void
-put_end(struct stream *s, const struct kernel_outcome *o, int64_t count)
+put_end(struct code_stream *s, const struct kernel_outcome *o, int64_t count)
 {
 	auto_json json_t *event = NULL;
 	char text[64];
@@ -279,11 +282,12 @@ put_end(struct stream *s, const struct kernel_outcome *o, int64_t count)
 /* ---- running */
 
 /*
- * False when its time is over before its turn, its client has gone, or it was
- * interrupted.
+ * Waits until the context is free.  False when the deadline passes, the client
+ * goes or the call is interrupted before that.
  */
 static bool
-wait_turn(struct stream *s, struct context *x, const struct kernel_cell *cell)
+wait_turn(struct code_stream *s, struct context *x,
+    const struct kernel_cell *cell)
 {
 	int64_t deadline_ms = cell->deadline_ms;
 
@@ -298,7 +302,7 @@ wait_turn(struct stream *s, struct context *x, const struct kernel_cell *cell)
 			return false;
 		}
 		sse_heartbeat(s->call);
-		flush(s);
+		flush_stream(s);
 		if (last || s->call->gone ||
 		    interrupt_told(cell->job) != INTERRUPT_NOT)
 			return false;
@@ -306,7 +310,8 @@ wait_turn(struct stream *s, struct context *x, const struct kernel_cell *cell)
 }
 
 static void
-run_cell(struct stream *s, struct context *x, const struct kernel_cell *cell)
+run_cell(struct code_stream *s, struct context *x,
+    const struct kernel_cell *cell)
 {
 	struct kernel_outcome o = { .how = KERNEL_TIMED_OUT };
 	int64_t count = 0;
@@ -328,16 +333,17 @@ run_cell(struct stream *s, struct context *x, const struct kernel_cell *cell)
 		put_error(s, "KernelNotStarted", e.msg);
 	} else
 		put_end(s, &o, count);
-	flush(s);
+	flush_stream(s);
 	buf_free(&o.error);
 }
 
 /*
- * The first event is `start` for callers who look for it: others may take the
- * first one for a result, as they have always done, and have the header.
+ * Sends the event `start` only to clients that chose an executionId or sent an
+ * unknown member.  Others may take the first event for a result, as always;
+ * they find the id in the header.
  */
 static void
-put_start(struct stream *s)
+put_start(struct code_stream *s)
 {
 	auto_json json_t *event = json_pack("{s:s, s:s}", "type", "start",
 	    "executionId", s->options->execution.id);
@@ -349,10 +355,10 @@ put_start(struct stream *s)
 }
 
 static int
-run_code(struct call *c, const struct run_options *w, struct context *x,
+run_code(struct call *c, const struct code_options *w, struct context *x,
     struct err *e)
 {
-	struct stream s = { .call = c,
+	struct code_stream s = { .call = c,
 		.options = w,
 		.context = x,
 		.quiet_ms = SSE_HEARTBEAT_MS,
@@ -364,17 +370,17 @@ run_code(struct call *c, const struct run_options *w, struct context *x,
 		.deadline_ms =
 		    w->timeout_ms > 0 ? clock_ms() + w->timeout_ms : 0,
 		.job = &job,
-		.output = output,
-		.quiet = quiet,
+		.output = on_output,
+		.quiet = on_quiet,
 		.quiet_ms = &s.quiet_ms,
-		.result = result,
+		.result = on_result,
 		.ctx = &s,
 	};
 
 	for (int i = 0; i < 2; i++)
 		s.lines[i] =
 		    (struct lines){ .emit = keep_line, .ctx = &s.text[i] };
-	/* first, so that whoever sees it run may interrupt it */
+	/* first, so that a client that sees it run can interrupt it */
 	if (interrupt_enter(&job,
 		&(struct interrupt_name){ .id = w->execution.id,
 		    .shell = context_id(x),
@@ -403,11 +409,12 @@ int
 api_execute_code(struct call *c, struct err *e)
 {
 	auto_json json_t *body = NULL;
-	struct run_options w = { .language = "python" };
+	struct code_options w = { .language = "python" };
 	struct context *x;
 	int rc;
 
-	if (decode(c, &body, &w, e) < 0 || choose_context(c, &w, &x, e) < 0)
+	if (decode_body(c, &body, &w, e) < 0 ||
+	    choose_context(c, &w, &x, e) < 0)
 		return -1;
 	rc = run_code(c, &w, x, e);
 	context_release(x);

@@ -1,4 +1,4 @@
-/* collected.c: the output of a command that is answered at once. */
+/* collected.c: collects the output of a command for api/execute. */
 #include "agent/api/collected.h"
 
 #include <stdatomic.h>
@@ -12,7 +12,7 @@
 
 enum {
 	OUTPUT_MAX = 32 * 1024 * 1024,      /* of each stream of a command */
-	OUTPUT_ALL_MAX = 128 * 1024 * 1024, /* of all that are collected */
+	OUTPUT_ALL_MAX = 128 * 1024 * 1024, /* of all calls together */
 	CONTEXT_OUTPUT_MAX = 1024 * 1024    /* of each stream, in an error */
 };
 
@@ -47,7 +47,7 @@ collected_free(struct collected *k)
 
 /* ---- in an error */
 
-/* True when there was more. */
+/* Adds the end of a stream.  True when its beginning was cut off. */
 static bool
 add_output(json_t *context, const char *name, const struct buf *b)
 {
@@ -86,7 +86,7 @@ add_flags(struct buf *to, const struct collected *k,
 		    o->replaced ? ",\"shellReplaced\":true" : "");
 }
 
-/* By hand rather than as one JSON value: output can be large. */
+/* Writes JSON by hand: as a JSON value large output would be copied. */
 void
 collected_reply(struct call *c, const struct exec *x, const struct collected *k,
     const struct shell_outcome *o, int64_t took_ms)

@@ -1,4 +1,4 @@
-/* content.c: POST api/write, api/read and api/read/stream. */
+/* content.c: writes and reads files (POST api/write, read, read/stream). */
 #include <errno.h>
 #include <poll.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 
 enum {
 	READ_MAX = 32 * 1024 * 1024,
-	/* clients restore an archive of 40 MiB by one call */
+	/* clients restore an archive of 40 MiB with one call */
 	WRITE_MAX = 64 * 1024 * 1024,
 	SMALL_BODY = 1024 * 1024
 };
@@ -50,7 +50,8 @@ read_options(struct call *c, const json_t *body, const char *operation,
 /* ---- write */
 
 static int
-too_large(struct call *c, const struct target *t, int64_t actual, struct err *e)
+set_too_large(struct call *c, const struct target *t, int64_t actual,
+    struct err *e)
 {
 	err_set(e, ERR_TOO_LARGE, CODE_FILE_TOO_LARGE,
 	    "%lld bytes are more than the %d that can be written at once",
@@ -77,7 +78,7 @@ write_content(struct call *c, const json_t *body, struct temp_file_source from,
 		from.len = decoded.len;
 	}
 	if (from.len > WRITE_MAX)
-		return too_large(c, &t, (int64_t)from.len, e);
+		return set_too_large(c, &t, (int64_t)from.len, e);
 	if (temp_file_write_file(t.where, &from, -1, e) < 0)
 		return -1;
 	target_reply(c, &t, NULL);
@@ -105,8 +106,8 @@ write_body(struct call *c, struct err *e)
 	}
 	if (e->kind != ERR_TOO_LARGE)
 		return -1;
-	/* nobody has looked which file it would have been */
-	return too_large(c,
+	/* the body was not parsed, so the path is not known */
+	return set_too_large(c,
 	    &(struct target){ .path = "", .operation = "file.write" },
 	    s->body_bytes, e);
 }
@@ -120,7 +121,9 @@ api_write(struct call *c, struct err *e)
 	    !str_to_int(call_param(c, "CONTENT_LENGTH"), 0, SMALL_BODY, &len);
 	int rc;
 
-	/* a large body is held twice, as text and decoded: one at a time */
+	/*
+	 * a large body is in memory twice, as text and decoded: one at a time
+	 */
 	if (large)
 		lock_take(&one_large);
 	rc = write_body(c, e);
@@ -131,7 +134,7 @@ api_write(struct call *c, struct err *e)
 
 /* ---- read */
 
-/* By hand rather than as one JSON value: content can be large. */
+/* Writes JSON by hand: as a JSON value a large file would be copied. */
 static void
 send_content(struct call *c, const struct target *t, const struct view *v,
     bool text)
@@ -164,7 +167,7 @@ send_content(struct call *c, const struct target *t, const struct view *v,
 		return;
 	}
 	clock_iso(at);
-	/* a file may have shrunk: what was sent counts */
+	/* `size` is what was sent: the file may have shrunk meanwhile */
 	buf_fmt(&out, "\",\"size\":%lld,\"timestamp\":\"%s\"", (long long)size,
 	    at);
 	request_add_ignored(c, &out);
@@ -184,7 +187,7 @@ goes_as_text(const struct view *v, int encoding)
 {
 	if (encoding == ENC_ABSENT)
 		return view_is_text(v, always_go_on, NULL);
-	/* the oldest clients always say it, of pictures too */
+	/* the oldest clients always send "utf8", for pictures, too */
 	if (encoding == ENC_UTF8)
 		return view_is_utf8(v, always_go_on, NULL);
 	return encoding == ENC_UTF_8;
@@ -210,24 +213,27 @@ api_read(struct call *c, struct err *e)
 
 /* ---- stream */
 
-struct stream {
+struct file_stream {
 	struct call *call;
 	struct buf event;
 	int64_t beat_ms; /* of clock_ms(): the next heartbeat */
 };
 
 static bool
-flush(struct stream *s)
+flush_stream(struct file_stream *s)
 {
 	s->beat_ms = clock_ms() + SSE_HEARTBEAT_MS;
 	return call_flush(s->call) == 0;
 }
 
-/* Between the blocks of a file that is looked through first. */
+/*
+ * Sends a heartbeat when one is due.  Also a callback for view_is_text(), which
+ * reads the whole file first.  False when the client has gone.
+ */
 static bool
-beat(void *ctx)
+send_heartbeat_if_due(void *ctx)
 {
-	struct stream *s = ctx;
+	struct file_stream *s = ctx;
 
 	if (clock_left_ms(s->beat_ms) > 0)
 		return true;
@@ -237,7 +243,7 @@ beat(void *ctx)
 
 /* False when the client has gone. */
 static bool
-wait_for_more(struct stream *s, int fd)
+wait_for_more(struct file_stream *s, int fd)
 {
 	struct pollfd f[] = { { .fd = fd, .events = POLLIN },
 		{ .fd = call_fd(s->call), .events = POLLRDHUP } };
@@ -249,13 +255,13 @@ wait_for_more(struct stream *s, int fd)
 			return false;
 		if (f[0].revents != 0)
 			return true;
-		if (n == 0 && !beat(s))
+		if (n == 0 && !send_heartbeat_if_due(s))
 			return false;
 	}
 }
 
 static bool
-send_chunk(struct stream *s, bool text, const char *data, size_t len)
+send_chunk(struct file_stream *s, bool text, const char *data, size_t len)
 {
 	s->event.len = 0;
 	buf_str(&s->event, "data: {\"type\":\"chunk\",\"data\":\"");
@@ -266,19 +272,19 @@ send_chunk(struct stream *s, bool text, const char *data, size_t len)
 	buf_str(&s->event, "\"}\n\n");
 	call_write(s->call, s->event.data, s->event.len);
 	activity_touch();
-	return flush(s);
+	return flush_stream(s);
 }
 
-/* The chunks and how many bytes they were; -1 with errno.  */
+/* Sends all chunks and returns how many bytes they had; -1 with errno. */
 static int64_t
-send_chunks(struct stream *s, const struct view *v, bool text)
+send_chunks(struct file_stream *s, const struct view *v, bool text)
 {
 	auto_blocks struct blocks b = view_blocks(v, text);
 	int64_t sent = 0;
 	const char *data;
 	ssize_t n;
 
-	/* a fifo that nobody writes to yet is not at its end */
+	/* a fifo without a writer yet would read as end of file */
 	if (!v->regular && !wait_for_more(s, v->fd))
 		return 0;
 	while ((n = blocks_next(&b, &data)) != 0) {
@@ -294,7 +300,7 @@ send_chunks(struct stream *s, const struct view *v, bool text)
 }
 
 static int
-stream_file(struct stream *s, const struct target *t, struct err *e)
+stream_file(struct file_stream *s, const struct target *t, struct err *e)
 {
 	auto_view struct view v = { .fd = -1 };
 	auto_json json_t *metadata = NULL;
@@ -304,7 +310,7 @@ stream_file(struct stream *s, const struct target *t, struct err *e)
 
 	if (view_open(t->where, &v, e) < 0)
 		return -1;
-	text = view_is_text(&v, beat, s);
+	text = view_is_text(&v, send_heartbeat_if_due, s);
 	metadata = json_pack("{s:s, s:s, s:I, s:b, s:s}", "type", "metadata",
 	    "mimeType", v.type, "size", (json_int_t)v.size, "isBinary",
 	    (int)!text, "encoding", text ? "utf-8" : "base64");
@@ -322,7 +328,7 @@ int
 api_read_stream(struct call *c, struct err *e)
 {
 	auto_json json_t *body = NULL;
-	struct stream s = { .call = c };
+	struct file_stream s = { .call = c };
 	struct target t;
 
 	if (request_body(c, TARGET_BODY_MAX, &body, e) < 0 ||
@@ -330,8 +336,8 @@ api_read_stream(struct call *c, struct err *e)
 		return -1;
 	activity_begin(ACTIVITY_STREAMS);
 	sse_begin(c);
-	flush(&s);
-	/* as the container has it: in the stream, whatever it is */
+	flush_stream(&s);
+	/* every error is an event of the stream, as SDKs expect */
 	if (stream_file(&s, &t, e) < 0) {
 		auto_json json_t *event =
 		    json_pack("{s:s, s:s}", "type", "error", "error", e->msg);

@@ -1,4 +1,6 @@
-/* context.c: api/contexts and GET api/interpreter/health. */
+/*
+ * context.c: creates, lists and deletes code contexts (api/contexts, health).
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,9 +23,9 @@ static const struct jfield CREATE[] = {
 	JFIELD("language", struct create, language, J_STR, 0, 1, 31,
 	    "python, javascript or typescript"),
 	JFIELD("cwd", struct create, cwd, J_STR, 0, 1, SHELL_PATH_MAX - 1,
-	    "where its code begins"),
+	    "directory of its code"),
 	JFIELD("env_vars", struct create, env, J_OBJ, 0, 0, ENV_COUNT_MAX,
-	    "variables beside the session's"),
+	    "variables in addition to the session's"),
 };
 
 int
@@ -45,9 +47,9 @@ api_context_health(struct call *c, struct err *e)
 		"languages", languages));
 }
 
-/* An absolute one of one that may be relative. */
+/* A relative `cwd` is one below /workspace: makes it absolute. */
 static int
-settle_cwd(char cwd[SHELL_PATH_MAX], struct err *e)
+make_cwd_absolute(char cwd[SHELL_PATH_MAX], struct err *e)
 {
 	static const char HOME[] = "/workspace";
 	size_t len = strlen(cwd), home = sizeof(HOME) - 1;
@@ -63,14 +65,14 @@ settle_cwd(char cwd[SHELL_PATH_MAX], struct err *e)
 }
 
 static int
-decode(struct call *c, json_t **body, struct create *o, struct kernel_place *at,
-    struct err *e)
+decode_body(struct call *c, json_t **body, struct create *o,
+    struct kernel_place *at, struct err *e)
 {
 	if (request_body(c, BODY_MAX, body, e) < 0 ||
 	    jfield_decode(*body, CREATE, ARRAY_LEN(CREATE), J_LENIENT, o, e) <
 		0 ||
 	    envset_check(o->env, "env_vars", e) < 0 ||
-	    settle_cwd(o->cwd, e) < 0)
+	    make_cwd_absolute(o->cwd, e) < 0)
 		return -1;
 	*at = (struct kernel_place){ .language = kernel_language(o->language),
 		.cwd = o->cwd,
@@ -89,7 +91,7 @@ api_context_create(struct call *c, struct err *e)
 	struct kernel_place at;
 	struct context *x;
 
-	if (decode(c, &body, &o, &at, e) < 0)
+	if (decode_body(c, &body, &o, &at, e) < 0)
 		return -1;
 	if (context_create(&at, &x, e) < 0)
 		return e->code == CODE_BAD_CWD

@@ -1,4 +1,4 @@
-/* execute.c: POST api/execute and api/execute/stream. */
+/* execute.c: runs a command (POST api/execute and api/execute/stream). */
 #include <stdio.h>
 #include <string.h>
 
@@ -21,21 +21,21 @@
 
 enum { BODY_MAX = 1024 * 1024, TIMEOUT_ABSENT = -1 };
 
-/* ---- the body, the same for both */
+/* ---- the body, the same for both routes */
 
 struct options {
 	int64_t timeout_ms;
 	int background;
-	int shell; /* -1: not said */
+	int shell; /* -1: absent */
 	char cwd[SHELL_PATH_MAX];
 	const json_t *env;
 };
 
 static const struct jfield OPTIONS[] = {
 	JFIELD("timeoutMs", struct options, timeout_ms, J_INT, 0, 0,
-	    SHELL_TIMEOUT_MS_MAX, "kills the command after so long"),
+	    SHELL_TIMEOUT_MS_MAX, "kills the command after this time"),
 	JFIELD("background", struct options, background, J_BOOL, 0, 0, 1,
-	    "as a process, as api/process/start does"),
+	    "runs it as api/process/start does"),
 	JFIELD("shell", struct options, shell, J_BOOL, 0, 0, 1,
 	    "false: a process of its own, with the shell's state"),
 	JFIELD("cwd", struct options, cwd, J_STR, 0, 1, SHELL_PATH_MAX - 1,
@@ -44,16 +44,16 @@ static const struct jfield OPTIONS[] = {
 	    "variables of this command only"),
 };
 
-/* A call as it was asked for. */
+/* One call, decoded. */
 struct run_options {
 	struct exec exec;
 	struct execution execution;
 	bool background;
-	bool beside; /* not in the shell itself */
-	bool began;  /* it may have done something */
+	bool beside; /* in a process of its own, not in the shell */
+	bool began;  /* the command was started: it may have had effects */
 };
 
-/* Where it runs, and as what. */
+/* Decides where the command runs: in the shell, beside it, in background. */
 static int
 choose_place(struct call *c, const json_t *body, const struct options *o,
     const char *route, struct run_options *w, struct err *e)
@@ -77,8 +77,8 @@ choose_place(struct call *c, const json_t *body, const struct options *o,
 }
 
 static int
-decode(struct call *c, json_t **body, const char *route, struct run_options *w,
-    struct err *e)
+decode_body(struct call *c, json_t **body, const char *route,
+    struct run_options *w, struct err *e)
 {
 	struct options o = { .timeout_ms = TIMEOUT_ABSENT, .shell = -1 };
 	struct exec *x = &w->exec;
@@ -101,11 +101,12 @@ decode(struct call *c, json_t **body, const char *route, struct run_options *w,
 /* ---- collected */
 
 /*
- * The words are the contract's.  Some old clients repeat a call for them: no
- * process of the first is left then, but what it did is done again.
+ * The contract with SDKs fixes the text.  Some old clients retry a call after
+ * it.  No process of the first attempt is left by then, but its effects happen
+ * again.
  */
 static int
-timed_out(struct call *c, const struct exec *x, const struct collected *k,
+set_timed_out(struct call *c, const struct exec *x, const struct collected *k,
     const struct shell_outcome *o, struct err *e)
 {
 	json_t *context = collected_context(x, k);
@@ -122,7 +123,7 @@ timed_out(struct call *c, const struct exec *x, const struct collected *k,
 			      : " (its state is lost)");
 }
 
-/* w->began says whether the command may have done something. */
+/* Sets w->began, also on failure. */
 static int
 run_collected(struct call *c, struct run_options *w, struct collected *k,
     struct err *e)
@@ -140,7 +141,7 @@ run_collected(struct call *c, struct run_options *w, struct collected *k,
 	if ((rc == 0 || e->kind == ERR_GONE) && session_end_explain(e)) {
 		json_t *context = collected_context(x, k);
 
-		/* else its shell ended, and it has no exit code */
+		/* a command whose shell has ended has no exit code */
 		if (rc == 0)
 			json_object_set_new(context, "exitCode",
 			    json_integer(o.exit_code));
@@ -154,7 +155,7 @@ run_collected(struct call *c, struct run_options *w, struct collected *k,
 	if (rc < 0)
 		return -1;
 	if (o.timed_out && !w->beside)
-		return timed_out(c, x, k, &o, e);
+		return set_timed_out(c, x, k, &o, e);
 	if (o.timed_out) {
 		snprintf(note, sizeof(note), "Command timed out after %lldms\n",
 		    (long long)x->timeout_ms);
@@ -165,7 +166,7 @@ run_collected(struct call *c, struct run_options *w, struct collected *k,
 }
 
 static int
-run_wish(struct call *c, struct run_options *w, struct err *e)
+run_call(struct call *c, struct run_options *w, struct err *e)
 {
 	struct collected k = { 0 };
 	int rc;
@@ -190,7 +191,7 @@ static int
 run_once(struct call *c, const char *key, const json_t *body,
     struct run_options *w, struct err *e)
 {
-	/* the same text for the same request */
+	/* keys are sorted, so that equal requests have equal text */
 	auto_free char *sorted =
 	    json_dumps(body, JSON_SORT_KEYS | JSON_COMPACT);
 	auto_free char *text = xasprintf("%s %s", w->exec.shell, sorted);
@@ -203,8 +204,8 @@ run_once(struct call *c, const char *key, const json_t *body,
 		return -1;
 	if (!first)
 		return 0;
-	rc = run_wish(c, w, e);
-	/* how a command failed is its answer, too */
+	rc = run_call(c, w, e);
+	/* the error of a command that has begun is an answer that is kept */
 	if (rc < 0 && w->began) {
 		log_err(LOG_INFO, "call_failed", e);
 		reply_container_error(c, e, s->context);
@@ -221,36 +222,37 @@ api_execute(struct call *c, struct err *e)
 	struct run_options w = { 0 };
 	const char *key;
 
-	if (decode(c, &body, "execute", &w, e) < 0 || once_key(c, &key, e) < 0)
+	if (decode_body(c, &body, "execute", &w, e) < 0 ||
+	    once_key(c, &key, e) < 0)
 		return -1;
-	return str_empty(key) ? run_wish(c, &w, e)
+	return str_empty(key) ? run_call(c, &w, e)
 			      : run_once(c, key, body, &w, e);
 }
 
 /* ---- streamed */
 
-struct stream {
+struct exec_stream {
 	struct call *call;
 	const struct exec *exec;
 	struct lines lines[2];
 	struct buf event;
 	int quiet_ms;
-	bool base64; /* what is no text, too */
-	bool begun;
-	bool counted; /* as an open stream */
+	bool base64;  /* output is sent as base64, because it may be no text */
+	bool begun;   /* the event `start` was sent */
+	bool counted; /* by activity_begin(ACTIVITY_STREAMS) */
 };
 
 static const char *const STREAM_NAMES[] = { "stdout", "stderr" };
 
 static void
-put_event(struct stream *s)
+put_event(struct exec_stream *s)
 {
 	call_write(s->call, s->event.data, s->event.len);
 }
 
-/* data: {"type":...,"timestamp":... — the caller closes it. */
+/* Begins an event, which close_event() ends and sends. */
 static void
-open_event(struct stream *s, const char *type)
+open_event(struct exec_stream *s, const char *type)
 {
 	char at[CLOCK_ISO_MAX];
 
@@ -261,7 +263,7 @@ open_event(struct stream *s, const char *type)
 }
 
 static void
-add_text(struct stream *s, const char *name, const char *text, size_t len)
+add_text(struct exec_stream *s, const char *name, const char *text, size_t len)
 {
 	buf_fmt(&s->event, ",\"%s\":\"", name);
 	utf8_json(&s->event, text, len);
@@ -269,18 +271,18 @@ add_text(struct stream *s, const char *name, const char *text, size_t len)
 }
 
 static void
-close_event(struct stream *s)
+close_event(struct exec_stream *s)
 {
 	buf_str(&s->event, "}\n\n");
 	put_event(s);
 }
 
 static void
-flush(struct stream *s)
+flush_stream(struct exec_stream *s)
 {
 	call_flush(s->call);
 	if (s->call->gone && s->counted) {
-		/* the stream is over; the command is not */
+		/* the stream has ended, but the command still runs */
 		s->counted = false;
 		activity_end(ACTIVITY_STREAMS);
 	}
@@ -289,7 +291,7 @@ flush(struct stream *s)
 static void
 send_start(void *ctx, pid_t pid)
 {
-	struct stream *s = ctx;
+	struct exec_stream *s = ctx;
 
 	if (s->begun)
 		return;
@@ -302,11 +304,11 @@ send_start(void *ctx, pid_t pid)
 	buf_fmt(&s->event, ",\"executionId\":\"%s\"", s->exec->execution->id);
 	request_add_ignored(s->call, &s->event);
 	close_event(s);
-	flush(s);
+	flush_stream(s);
 }
 
 struct line_ctx {
-	struct stream *stream;
+	struct exec_stream *stream;
 	int which;
 };
 
@@ -314,7 +316,7 @@ static void
 send_line(void *ctx, const char *text, size_t len)
 {
 	const struct line_ctx *l = ctx;
-	struct stream *s = l->stream;
+	struct exec_stream *s = l->stream;
 
 	open_event(s, STREAM_NAMES[l->which]);
 	if (s->base64) {
@@ -327,9 +329,9 @@ send_line(void *ctx, const char *text, size_t len)
 	close_event(s);
 }
 
-/* Until a piece of a line goes out, or a heartbeat. */
+/* Sets the time until a part of a line is sent, or else a heartbeat. */
 static void
-set_quiet(struct stream *s)
+set_quiet(struct exec_stream *s)
 {
 	int left_ms = lines_left_ms(s->lines, 2);
 
@@ -337,22 +339,23 @@ set_quiet(struct stream *s)
 }
 
 static void
-output(void *ctx, int which, const char *data, size_t len)
+on_output(void *ctx, int which, const char *data, size_t len)
 {
-	struct stream *s = ctx;
+	struct exec_stream *s = ctx;
 
 	send_start(s, 0);
 	if (s->call->gone)
 		return;
 	lines_add(&s->lines[which], data, len);
 	set_quiet(s);
-	flush(s);
+	flush_stream(s);
 }
 
+/* Nothing came for quiet_ms. */
 static void
-quiet(void *ctx)
+on_quiet(void *ctx)
 {
-	struct stream *s = ctx;
+	struct exec_stream *s = ctx;
 
 	if (lines_left_ms(s->lines, 2) >= 0) {
 		lines_flush(&s->lines[0]);
@@ -361,12 +364,12 @@ quiet(void *ctx)
 		sse_heartbeat(s->call);
 	}
 	set_quiet(s);
-	flush(s);
+	flush_stream(s);
 }
 
-/* `data` is what clients show, `error` what their types say. */
+/* Clients show `data`, but their types declare `error`: send both. */
 static void
-put_error(struct stream *s, const char *text)
+put_error(struct exec_stream *s, const char *text)
 {
 	open_event(s, "error");
 	add_text(s, "error", text, strlen(text));
@@ -375,7 +378,7 @@ put_error(struct stream *s, const char *text)
 }
 
 static bool
-put_session_end(struct stream *s, const struct shell_outcome *o)
+put_session_end(struct exec_stream *s, const struct shell_outcome *o)
 {
 	auto_json json_t *more = json_pack("{s:i}", "exitCode", o->exit_code);
 
@@ -383,12 +386,12 @@ put_session_end(struct stream *s, const struct shell_outcome *o)
 	if (!session_end_event(&s->event, more))
 		return false;
 	put_event(s);
-	flush(s);
+	flush_stream(s);
 	return true;
 }
 
 static void
-send_end(struct stream *s, const struct shell_outcome *o)
+send_end(struct exec_stream *s, const struct shell_outcome *o)
 {
 	char note[64];
 	struct err e;
@@ -410,18 +413,18 @@ send_end(struct stream *s, const struct shell_outcome *o)
 	buf_fmt(&s->event, ",\"exitCode\":%d%s", o->exit_code,
 	    o->interrupted ? ",\"interrupted\":true" : "");
 	close_event(s);
-	flush(s);
+	flush_stream(s);
 }
 
 int
 api_execute_stream(struct call *c, struct err *e)
 {
 	auto_json json_t *body = NULL;
-	struct run_options w = { .exec = { .output = output,
-				     .quiet = quiet,
+	struct run_options w = { .exec = { .output = on_output,
+				     .quiet = on_quiet,
 				     .started = send_start } };
 	struct exec *x = &w.exec;
-	struct stream s = { .call = c,
+	struct exec_stream s = { .call = c,
 		.exec = x,
 		.quiet_ms = SSE_HEARTBEAT_MS,
 		.counted = true };
@@ -429,11 +432,11 @@ api_execute_stream(struct call *c, struct err *e)
 	struct shell_outcome o;
 	int rc;
 
-	if (decode(c, &body, "execute/stream", &w, e) < 0)
+	if (decode_body(c, &body, "execute/stream", &w, e) < 0)
 		return -1;
 	if (x->timeout_ms == TIMEOUT_ABSENT)
-		x->timeout_ms = 0; /* a shell's own is for commands in it */
-	/* clients may send other encodings, which they have always sent */
+		x->timeout_ms = 0; /* the shell's limit is for commands in it */
+	/* other encodings are ignored: clients have always sent them */
 	s.base64 = str_equal(json_str(body, "encoding"), "base64");
 	x->quiet_ms = &s.quiet_ms;
 	x->ctx = &s;

@@ -1,4 +1,4 @@
-/* execution.c: GET api/executions, DELETE api/executions/:id. */
+/* execution.c: lists and cancels commands that run (api/executions). */
 #include "agent/api/routes.h"
 #include "agent/run/interrupt.h"
 #include "web/reply.h"

@@ -1,4 +1,4 @@
-/* files.c: POST api/mkdir, delete, rename, move, list-files, exists. */
+/* files.c: handles POST api/mkdir, delete, rename, move, list-files, exists. */
 #include <errno.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -12,7 +12,7 @@
 #include "agent/run/activity.h"
 #include "common/mem.h"
 
-/* The body, and what its `path` means. */
+/* Reads the body and resolves its member `path`. */
 static int
 read_path(struct call *c, const char *operation, json_t **body,
     struct target *t, struct err *e)
@@ -31,7 +31,7 @@ struct dir_options {
 
 static const struct jfield MKDIR[] = {
 	JFIELD("recursive", struct dir_options, recursive, J_BOOL, 0, 0, 1,
-	    "with its parents; one that is there will do"),
+	    "also creates parents; the directory may exist"),
 };
 
 static const struct jfield LIST[] = {
@@ -52,7 +52,7 @@ api_mkdir(struct call *c, struct err *e)
 	    jfield_decode(body, MKDIR, ARRAY_LEN(MKDIR), J_LENIENT, &o, e) < 0)
 		return -1;
 	if (files_make_dir(t.where, o.recursive, e) < 0) {
-		/* the container has no better word for these two */
+		/* the contract with SDKs has no other code for these two */
 		if (e->kind == ERR_NOT_FOUND || e->kind == ERR_CONFLICT) {
 			e->kind = ERR_INTERNAL;
 			e->code = CODE_FILESYSTEM_ERROR;
@@ -89,7 +89,10 @@ api_list_files(struct call *c, struct err *e)
 
 /* ---- names */
 
-/* That it is a directory counts more than, say, that its parent is read-only. */
+/*
+ * Makes an error after a failed unlink().  That the path is a directory is more
+ * important than another errno, for example a read-only parent.
+ */
 static int
 refuse_delete(const char *path, struct err *e)
 {
@@ -119,7 +122,7 @@ api_delete(struct call *c, struct err *e)
 	return 0;
 }
 
-/* Two names for the same. */
+/* Handles api/rename and api/move, which differ in names of members only. */
 static int
 relocate(struct call *c, const char *from_field, const char *to_field,
     const char *operation, struct err *e)
@@ -128,7 +131,7 @@ relocate(struct call *c, const char *from_field, const char *to_field,
 	struct target from, to;
 	int rc;
 
-	/* the context shows the source: it is taken last */
+	/* the source comes last, because the error's context shows it */
 	if (request_body(c, TARGET_BODY_MAX, &body, e) < 0 ||
 	    target_take(c, body, to_field, operation, &to, e) < 0 ||
 	    target_take(c, body, from_field, operation, &from, e) < 0)
@@ -155,9 +158,9 @@ api_move(struct call *c, struct err *e)
 	return relocate(c, "sourcePath", "destinationPath", "file.move", e);
 }
 
-/* As test -e has it: what cannot be come at is not there. */
+/* True for an errno after which a path counts as absent, as for `test -e`. */
 static bool
-unreachable(int error)
+means_absent(int error)
 {
 	static const int ERRORS[] = { ENOENT, ENOTDIR, ELOOP, EACCES,
 		ENAMETOOLONG };
@@ -179,7 +182,7 @@ api_exists(struct call *c, struct err *e)
 	if (read_path(c, "file.stat", &body, &t, e) < 0)
 		return -1;
 	there = stat(t.where, &st) == 0;
-	if (!there && !unreachable(errno))
+	if (!there && !means_absent(errno))
 		return files_fail(e, t.where);
 	target_reply(c, &t, json_pack("{s:b}", "exists", (int)there));
 	return 0;

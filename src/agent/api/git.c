@@ -1,4 +1,4 @@
-/* git.c: POST api/git/checkout. */
+/* git.c: clones a git repository (POST api/git/checkout). */
 #include <stdio.h>
 #include <string.h>
 
@@ -22,23 +22,23 @@ struct options {
 
 static const struct jfield OPTIONS[] = {
 	JFIELD("depth", struct options, depth, J_INT, 0, 1, INT32_MAX,
-	    "so many commits, not all"),
+	    "number of commits; all if absent"),
 	JFIELD("timeoutMs", struct options, timeout_ms, J_INT, 0, 1,
-	    TIMEOUT_MS_MAX, "gives up after so long"),
+	    TIMEOUT_MS_MAX, "gives up after this time"),
 };
 
-/* One checkout as it was asked for. */
+/* One call, decoded. */
 struct checkout {
 	struct git_url url;
 	struct git_clone clone;
 	struct buf shown;   /* the URL, without its secrets */
-	const char *target; /* as the caller wrote it; borrowed */
+	const char *target; /* as the client wrote it; borrowed */
 	char by_name[sizeof("/workspace/") + GIT_NAME_MAX];
 	char dir[FILES_PATH_MAX];
 };
 
 static void
-release(struct checkout **k)
+free_checkout(struct checkout **k)
 {
 	if (*k != NULL)
 		buf_free(&(*k)->shown);
@@ -121,8 +121,8 @@ static const char NO_NETWORK[] =
     "from a snapshot that has it.";
 
 static void
-failed(struct call *c, const struct checkout *k, const struct git_outcome *o,
-    const struct err *e)
+set_failure_context(struct call *c, const struct checkout *k,
+    const struct git_outcome *o, const struct err *e)
 {
 	json_t *context = json_pack("{s:o, s:s*, s:o, s:i}", "repository",
 	    json_lossy(k->shown.data), "branch", k->clone.branch, "targetDir",
@@ -137,7 +137,8 @@ failed(struct call *c, const struct checkout *k, const struct git_outcome *o,
 }
 
 static void
-reply(struct call *c, const struct checkout *k, const struct git_outcome *o)
+reply_cloned(struct call *c, const struct checkout *k,
+    const struct git_outcome *o)
 {
 	auto_json json_t *body = NULL;
 	const char *asked = k->clone.branch;
@@ -147,7 +148,7 @@ reply(struct call *c, const struct checkout *k, const struct git_outcome *o)
 	body = json_pack("{s:b, s:o, s:o, s:s, s:s}", "success", 1, "repoUrl",
 	    json_lossy(k->shown.data), "targetDir", json_lossy(k->target),
 	    "executionId", k->clone.execution.id, "timestamp", at);
-	/* at a tag or a lone commit there is no branch */
+	/* a clone at a tag or a single commit is on no branch */
 	if (o->branch.len > 0)
 		json_object_set_new(body, "branch",
 		    request_string(o->branch.data, o->branch.len));
@@ -160,7 +161,7 @@ reply(struct call *c, const struct checkout *k, const struct git_outcome *o)
 int
 api_git_checkout(struct call *c, struct err *e)
 {
-	__attribute__((cleanup(release))) struct checkout *k =
+	__attribute__((cleanup(free_checkout))) struct checkout *k =
 	    xcalloc(1, sizeof(*k));
 	auto_git struct git_outcome o = { 0 };
 	auto_json json_t *body = NULL;
@@ -170,9 +171,9 @@ api_git_checkout(struct call *c, struct err *e)
 		return -1;
 	execution_tell(c, &k->clone.execution);
 	if (git_clone(&k->clone, &o, e) < 0) {
-		failed(c, k, &o, e);
+		set_failure_context(c, k, &o, e);
 		return -1;
 	}
-	reply(c, k, &o);
+	reply_cloned(c, k, &o);
 	return 0;
 }

@@ -1,4 +1,4 @@
-/* listing.c: a directory's entries as JSON. */
+/* listing.c: writes the entries of a directory as JSON. */
 #include "agent/api/listing.h"
 
 #include <fcntl.h>
@@ -25,7 +25,7 @@ type_of(mode_t mode)
 	return S_ISLNK(mode) ? "symlink" : "other";
 }
 
-/* "rwxr-xr-x", with s, S, t and T as ls has them. */
+/* Writes "rwxr-xr-x", with s, S, t and T as ls shows them. */
 static void
 put_mode(char out[10], mode_t mode)
 {
@@ -50,7 +50,7 @@ put_time(char out[CLOCK_ISO_MAX], const struct timespec *t)
 	char seconds[24];
 	struct tm tm;
 
-	/* a year beyond our calendar, which anybody can give a file */
+	/* a file may have any date; years that do not fit become 1970 */
 	if (gmtime_r(&t->tv_sec, &tm) == NULL || tm.tm_year > 9999 - 1900 ||
 	    tm.tm_year < -1900)
 		gmtime_r(&(time_t){ 0 }, &tm);
@@ -68,7 +68,7 @@ put_text(struct buf *to, const char *name, const char *text)
 }
 
 static const char *
-truth(bool b)
+json_bool(bool b)
 {
 	return b ? "true" : "false";
 }
@@ -96,8 +96,8 @@ listing_entry(struct buf *to, const char *top, const char *path,
 	    "\"mode\":\"%s\",\"permissions\":{\"readable\":%s,"
 	    "\"writable\":%s,\"executable\":%s}}",
 	    type_of(st->st_mode), (long long)st->st_size, at, mode,
-	    truth(st->st_mode & S_IRUSR), truth(st->st_mode & S_IWUSR),
-	    truth(st->st_mode & S_IXUSR));
+	    json_bool(st->st_mode & S_IRUSR), json_bool(st->st_mode & S_IWUSR),
+	    json_bool(st->st_mode & S_IXUSR));
 }
 
 static void
@@ -127,7 +127,7 @@ write_list(struct call *c, const struct listing *l, struct walk *w)
 	}
 	if (step == WALK_LOST) {
 		call_write(c, piece.data, piece.len);
-		call_cut(c); /* half a list must not look whole */
+		call_cut(c); /* a part of the list must not look complete */
 		return;
 	}
 	clock_iso(at);

@@ -1,4 +1,4 @@
-/* once.c: calls that are carried out once for one Idempotency-Key. */
+/* once.c: carries out a call only once for each Idempotency-Key. */
 #include "agent/api/once.h"
 
 #include <poll.h>
@@ -14,16 +14,16 @@ enum {
 	ANSWER_MAX = 1024 * 1024,
 	KEPT_BYTES_MAX =
 	    16 * 1024 * 1024, /* bodies and answers, all together */
-	WAITERS_MAX = 16,     /* each of them is a thread */
-	LOOK_MS = 500         /* for the client of one that waits */
+	WAITERS_MAX = 16,     /* each of them occupies a thread */
+	LOOK_MS = 500 /* how often a waiting call checks for its client */
 };
 
 struct once {
 	char key[ONCE_KEY_MAX];
 	char *body;
 	bool running;
-	size_t waiting;   /* calls; it is not freed while there are any */
-	int64_t until_ms; /* of clock_ms(): its answer is good so long */
+	size_t waiting;   /* calls that wait for this one; not freed before 0 */
+	int64_t until_ms; /* of clock_ms(): the answer expires then */
 	int status;
 	struct call_copy answer;
 	struct once *next;
@@ -75,7 +75,7 @@ forget(struct once *gone)
 	free(gone);
 }
 
-/* The answer of one that runs is its thread's. */
+/* While a call runs, only its own thread may read the answer. */
 static size_t
 size_of(const struct once *o)
 {
@@ -83,8 +83,9 @@ size_of(const struct once *o)
 }
 
 /*
- * Makes room: what is over its time, then the oldest that is too much.  False
- * when as many run as there may be.
+ * Frees answers that have expired, and the oldest ones beyond the limits.
+ * False when there is still no room, because ONCE_MAX calls run or are waited
+ * for.
  */
 static bool
 make_room(void)
@@ -107,7 +108,7 @@ make_room(void)
 	return count < ONCE_MAX;
 }
 
-/* A call under way, in the place of an answer that is not good any more. */
+/* Begins a call in a new entry, or in one whose answer has expired. */
 static struct once *
 begin_call(struct once *o, const char *body)
 {
@@ -126,7 +127,8 @@ add_call(const char *key, const char *body, struct err *e)
 
 	if (!make_room()) {
 		err_set(e, ERR_LIMITED, CODE_TOO_MANY_AT_ONCE,
-		    "%d commands with an Idempotency-Key run", ONCE_MAX);
+		    "%d commands with an Idempotency-Key run; wait for one",
+		    ONCE_MAX);
 		return NULL;
 	}
 	o = xcalloc(1, sizeof(*o));
@@ -144,13 +146,16 @@ has_left(const struct call *c)
 	return poll(&f, 1, 0) > 0;
 }
 
-/* Until a call has ended, perhaps another one than `o`. */
+/*
+ * Waits until a call has ended, perhaps another one than `o`, but at most
+ * LOOK_MS.  The caller tries again.
+ */
 static int
 wait_for_end(const struct call *c, struct once *o, struct err *e)
 {
 	if (waiters >= WAITERS_MAX)
 		return err_set(e, ERR_BUSY, CODE_BUSY,
-		    "the command of this Idempotency-Key still runs");
+		    "the command of this Idempotency-Key still runs; try again");
 	if (has_left(c))
 		return err_set(e, ERR_CONFLICT, CODE_CALL_LEFT,
 		    "the client has gone");
@@ -162,10 +167,13 @@ wait_for_end(const struct call *c, struct once *o, struct err *e)
 	return 0;
 }
 
-/* *status is 0 when the call is to be carried out. */
+/*
+ * Finds the answer for the key, or begins the call: then *out is set and
+ * *status stays 0.
+ */
 static int
-look_up(const struct call *c, const char *key, const char *body, int *status,
-    struct buf *answer, struct once **out, struct err *e)
+find_answer(const struct call *c, const char *key, const char *body,
+    int *status, struct buf *answer, struct once **out, struct err *e)
 {
 	struct once *o;
 
@@ -202,7 +210,7 @@ once_begin(struct call *c, const char *key, const char *body, bool *first,
 
 	*out = NULL;
 	lock_take(&lock);
-	rc = look_up(c, key, body, &status, &answer, out, e);
+	rc = find_answer(c, key, body, &status, &answer, out, e);
 	lock_drop(&lock);
 	if (rc < 0)
 		return -1;

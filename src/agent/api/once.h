@@ -1,11 +1,12 @@
 /*
- * once.h: calls that are carried out once for one Idempotency-Key.
+ * once.h: carries out a call only once for each Idempotency-Key.
  *
- * The answer is kept with its key and its body.  A repeat gets the same answer,
- * and waits for it while the first one runs; another body is refused.  Answers
- * are kept for ten minutes, ONCE_MAX of them and so many bytes, in the wrapper:
- * they are gone when it is (a sleep, a crash), and the next call with that key
- * is carried out again.
+ * The answer is kept with its key and its body.  A retry gets the same answer,
+ * and waits for it while the first call runs; a call with another body is
+ * refused.  Answers are kept for ten minutes, at most ONCE_MAX of them and 16
+ * MiB with their bodies.  They are in the wrapper's memory and lost when it
+ * ends (a sleep, a crash): the next call with that key is then carried out
+ * again.
  */
 #ifndef SANDLEASE_AGENT_API_ONCE_H
 #define SANDLEASE_AGENT_API_ONCE_H
@@ -18,22 +19,23 @@
 
 enum { ONCE_MAX = 100, ONCE_KEY_MAX = 256 };
 
-struct once; /* a call under way, until once_end() */
+struct once; /* a call that is carried out, until once_end() */
 
-/* The call's Idempotency-Key, "" for none; an error when it is not one. */
+/* Reads the call's Idempotency-Key, "" for none; an error if it is invalid. */
 int once_key(const struct call *c, const char **out, struct err *e) MUST_CHECK;
 
 /*
- * True in *first: the call is to be carried out, and its answer is taken down;
- * *out is the caller's.  False: it was answered as the first one was.
- * `body` is what it asks for, as text that is equal for equal requests.
- * "idempotency_mismatch"; "busy" when too many wait; "call_left";
- * "answer_not_kept" when it was too large.
+ * *first is true: the caller carries the call out and then calls once_end()
+ * with *out; the answer is copied meanwhile.  *first is false: the call has
+ * been answered like the first one.  `body` is the request as text, equal for
+ * equal requests.  Errors: "idempotency_mismatch"; "busy" when too many calls
+ * wait; "call_left" when the client goes; "answer_not_kept" when the answer was
+ * too large; "too_many_at_once" when ONCE_MAX calls run.
  */
 int once_begin(struct call *c, const char *key, const char *body, bool *first,
     struct once **out, struct err *e) MUST_CHECK;
 
-/* It is answered.  keep: the answer counts for repeats, too. */
+/* The call is answered.  With `keep`, retries get the same answer. */
 void once_end(struct once *o, struct call *c, bool keep);
 
 #endif

@@ -1,4 +1,7 @@
-/* ports.c: POST api/port-check and api/port-watch. */
+/*
+ * ports.c: tries a port once, or until it is ready (POST api/port-check and
+ * api/port-watch).
+ */
 #include <poll.h>
 #include <sys/eventfd.h>
 
@@ -18,7 +21,7 @@ enum {
 	INTERVAL_MIN_MS = 100,
 	INTERVAL_MS = 500,
 	INTERVAL_MAX_MS = 10000,
-	SOON_MS = 10 /* the shortest time between two looks */
+	SOON_MS = 10 /* the shortest pause between two attempts */
 };
 
 enum mode { MODE_HTTP, MODE_TCP };
@@ -30,18 +33,18 @@ struct port_body {
 	char path[PATH_MAX_BYTES];
 	int64_t status_min, status_max;
 	int64_t interval_ms;
-	char process[PROCESS_ID_MAX]; /* "": nobody's end is waited for */
+	char process[PROCESS_ID_MAX]; /* its end ends the watch; "": none */
 };
 
 /* clang-format off */
 static const struct jfield FIELDS[] = {
-	JFIELD("port", struct port_body, port, J_INT, J_REQUIRED, 1, 65535, "where something is to listen"),
-	JFIELD_ENUM("mode", struct port_body, mode, 0, MODES, "what is to be tried"),
-	JFIELD("path", struct port_body, path, J_STR, 0, 0, PATH_MAX_BYTES - 1, "what to GET"),
-	JFIELD("statusMin", struct port_body, status_min, J_INT, 0, 100, 999, "the lowest status that counts"),
-	JFIELD("statusMax", struct port_body, status_max, J_INT, 0, 100, 999, "the highest"),
+	JFIELD("port", struct port_body, port, J_INT, J_REQUIRED, 1, 65535, "the port to try"),
+	JFIELD_ENUM("mode", struct port_body, mode, 0, MODES, "a request, or only a connection"),
+	JFIELD("path", struct port_body, path, J_STR, 0, 0, PATH_MAX_BYTES - 1, "path of the GET request"),
+	JFIELD("statusMin", struct port_body, status_min, J_INT, 0, 100, 999, "the lowest status that means ready"),
+	JFIELD("statusMax", struct port_body, status_max, J_INT, 0, 100, 999, "the highest status that means ready"),
 	JFIELD("interval", struct port_body, interval_ms, J_INT, 0, INT64_MIN, INT64_MAX, "milliseconds between two requests"),
-	JFIELD("processId", struct port_body, process, J_STR, 0, 1, PROCESS_ID_MAX - 1, "whose end ends it"),
+	JFIELD("processId", struct port_body, process, J_STR, 0, 1, PROCESS_ID_MAX - 1, "a process whose end ends the watch"),
 };
 /* clang-format on */
 
@@ -52,7 +55,7 @@ within(int64_t n, int64_t min, int64_t max)
 }
 
 static int
-decode(struct call *c, struct port_body *b, struct err *e)
+decode_body(struct call *c, struct port_body *b, struct err *e)
 {
 	auto_json json_t *body = NULL;
 
@@ -102,7 +105,7 @@ api_port_check(struct call *c, struct err *e)
 	struct port_probe p;
 	struct port_body b;
 
-	if (decode(c, &b, e) < 0)
+	if (decode_body(c, &b, e) < 0)
 		return -1;
 	p = probe_of(&b);
 	port_probe(&p, &a);
@@ -114,9 +117,9 @@ api_port_check(struct call *c, struct err *e)
 	return 0;
 }
 
-/* ---- until it is so */
+/* ---- until the port is ready */
 
-struct watch {
+struct port_watch {
 	struct call *call;
 	struct port_probe probe;
 	int64_t interval_ms;
@@ -127,7 +130,7 @@ struct watch {
 };
 
 static void
-send_event(struct watch *w, const char *type, const struct probe_answer *a)
+send_event(struct port_watch *w, const char *type, const struct probe_answer *a)
 {
 	auto_json json_t *event =
 	    json_pack("{s:s, s:i}", "type", type, "port", w->probe.port);
@@ -139,13 +142,13 @@ send_event(struct watch *w, const char *type, const struct probe_answer *a)
 }
 
 /*
- * Nobody is told when a socket begins to listen.  A refused connection costs
- * nothing, so that is looked for often at first, an eighth of the time it has
- * taken so far apart; a server that answers is not asked more often than the
- * caller wants.
+ * The kernel does not report when a socket begins to listen, so the port is
+ * polled.  A refused connection is cheap, so the attempts are frequent at
+ * first: a pause is an eighth of the time since the beginning.  A server that
+ * answers is not asked more often than the client wants.
  */
 static int64_t
-pause_ms(const struct watch *w, const struct probe_answer *a)
+pause_ms(const struct port_watch *w, const struct probe_answer *a)
 {
 	if (a->state != PROBE_CLOSED)
 		return w->interval_ms;
@@ -153,15 +156,15 @@ pause_ms(const struct watch *w, const struct probe_answer *a)
 }
 
 static bool
-say_session_end(struct watch *w)
+send_session_end(struct port_watch *w)
 {
 	return request_session_end(w->call,
 	    json_pack("{s:i}", "port", w->probe.port));
 }
 
-/* Whether the process has ended; then that is told. */
+/* True when the process has ended; the client then has the last event. */
 static bool
-has_exited(struct watch *w)
+has_exited(struct port_watch *w)
 {
 	auto_json json_t *event = NULL;
 	struct process_end now;
@@ -171,7 +174,7 @@ has_exited(struct watch *w)
 	now = process_now(w->process);
 	if (now.status == PROCESS_RUNNING)
 		return false;
-	if (say_session_end(w))
+	if (send_session_end(w))
 		return true;
 	event = json_pack("{s:s, s:i, s:i}", "type", "process_exited", "port",
 	    w->probe.port, "exitCode", now.exit_code);
@@ -179,9 +182,12 @@ has_exited(struct watch *w)
 	return true;
 }
 
-/* Waits; news of the process, the session's end and the connection's end it. */
+/*
+ * Waits for at most `ms`.  Output or the end of the process, the end of the
+ * session and a client that goes end the wait.
+ */
 static void
-pause_for(struct watch *w, int64_t ms)
+wait_for_event(struct port_watch *w, int64_t ms)
 {
 	struct pollfd p[] = { { call_fd(w->call), POLLRDHUP, 0 },
 		{ w->process != NULL ? w->news.fd : -1, POLLIN, 0 },
@@ -200,24 +206,27 @@ pause_for(struct watch *w, int64_t ms)
 	}
 }
 
-/* The same, until it is time; output of the process is not what we wait for. */
+/*
+ * Waits for all of `ms`, whatever the process writes meanwhile.  False: the
+ * process or the session has ended, or the client has gone.
+ */
 static bool
-wait_for(struct watch *w, int64_t ms)
+wait_for(struct port_watch *w, int64_t ms)
 {
 	int64_t until_ms = clock_ms() + ms;
 
 	do {
 		if (has_exited(w))
 			return false;
-		pause_for(w, clock_left_ms(until_ms));
-		if (w->session_ends && say_session_end(w))
+		wait_for_event(w, clock_left_ms(until_ms));
+		if (w->session_ends && send_session_end(w))
 			return false;
 	} while (!w->call->gone && clock_left_ms(until_ms) > 0);
 	return !w->call->gone;
 }
 
 static void
-follow_port(struct watch *w)
+follow_port(struct port_watch *w)
 {
 	struct probe_answer a;
 
@@ -233,7 +242,7 @@ follow_port(struct watch *w)
 }
 
 static int
-watch_process(struct watch *w, const char *id, struct err *e)
+watch_process(struct port_watch *w, const char *id, struct err *e)
 {
 	if (id[0] == '\0')
 		return 0;
@@ -250,10 +259,10 @@ watch_process(struct watch *w, const char *id, struct err *e)
 int
 api_port_watch(struct call *c, struct err *e)
 {
-	struct watch w = { .call = c, .began_ms = clock_ms() };
+	struct port_watch w = { .call = c, .began_ms = clock_ms() };
 	struct port_body b;
 
-	if (decode(c, &b, e) < 0 || watch_process(&w, b.process, e) < 0)
+	if (decode_body(c, &b, e) < 0 || watch_process(&w, b.process, e) < 0)
 		return -1;
 	w.probe = probe_of(&b);
 	w.interval_ms = b.interval_ms;

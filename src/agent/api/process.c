@@ -1,4 +1,8 @@
-/* process.c: api/process/..., all but what a process reads and writes. */
+/*
+ * process.c: starts, lists, signals and ends background processes
+ * (api/process/...).  Their input and output are in process_input.c and
+ * process_logs.c.
+ */
 #include <ctype.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -17,17 +21,17 @@ enum {
 	TIMEOUT_MS_MAX = 24 * 60 * 60 * 1000,
 	ENCODING_MAX = 32,
 	SIGNAL_NAME_MAX = 16,
-	SIGNALS = 31 /* those that have names */
+	SIGNALS = 31 /* the signals that have names */
 };
 
 static void
-release(struct process **p)
+release_held(struct process **p)
 {
 	if (*p != NULL)
 		process_release(*p);
 }
 
-#define auto_process __attribute__((cleanup(release)))
+#define auto_process __attribute__((cleanup(release_held)))
 
 int
 api_process_find(struct call *c, struct process **out, struct err *e)
@@ -67,20 +71,20 @@ struct options {
 	const json_t *env;
 };
 
-/* `encoding` is what the SDK sends; output is UTF-8 in any case. */
+/* The SDK sends `encoding`, which is ignored: output is always UTF-8. */
 static const struct jfield OPTIONS[] = {
 	JFIELD("processId", struct options, id, J_STR, 0, 1, PROCESS_ID_MAX - 1,
-	    "its name"),
+	    "id of the process"),
 	JFIELD("timeoutMs", struct options, timeout_ms, J_INT, 0, 0,
-	    TIMEOUT_MS_MAX, "kills it after so long"),
+	    TIMEOUT_MS_MAX, "kills it after this time"),
 	JFIELD("env", struct options, env, J_OBJ, 0, 0, ENV_COUNT_MAX,
-	    "variables beside the shell's"),
+	    "variables in addition to the shell's"),
 	JFIELD("cwd", struct options, cwd, J_STR, 0, 1, SHELL_PATH_MAX - 1,
-	    "directory, else the shell's"),
+	    "directory; if absent the shell's"),
 	JFIELD("encoding", struct options, encoding, J_STR, 0, 1,
 	    ENCODING_MAX - 1, "of the output"),
 	JFIELD("autoCleanup", struct options, auto_cleanup, J_BOOL, 0, 0, 1,
-	    "forgets it soon after its end"),
+	    "removes it soon after its end"),
 	JFIELD("stdin", struct options, input, J_BOOL, 0, 0, 1,
 	    "false: it has no input"),
 };
@@ -93,7 +97,7 @@ is_blank(const char *s)
 	return *s == '\0';
 }
 
-/* A name that a path can hold, and that no route has. */
+/* The id is a segment of a path, and must not be the name of a route. */
 static int
 check_id(const char *id, struct err *e)
 {
@@ -105,7 +109,7 @@ check_id(const char *id, struct err *e)
 		    "must consist of letters, digits and any of -_.:@+");
 	for (size_t i = 0; i < ARRAY_LEN(ROUTES); i++)
 		if (str_equal(id, ROUTES[i]))
-			return err_field(e, "processId", "is not free");
+			return err_field(e, "processId", "is a reserved name");
 	return 0;
 }
 
@@ -149,12 +153,13 @@ is_status(const char *s)
 	for (int i = 0; PROCESS_STATUS_NAMES[i] != NULL; i++)
 		if (str_equal(PROCESS_STATUS_NAMES[i], s))
 			return true;
-	return str_equal(s, "starting"); /* nobody is seen in that */
+	return str_equal(s, "starting"); /* of the SDK; never used here */
 }
 
-/* One by one rather than as one JSON value: there may be many. */
+/* Writes one process at a time, because one JSON value could be large. */
 static void
-write_one(struct call *c, struct process *p, const char *status, bool *first)
+write_process(struct call *c, struct process *p, const char *status,
+    bool *first)
 {
 	auto_json json_t *o = process_json(p);
 	auto_free char *text = NULL;
@@ -181,12 +186,12 @@ api_process_list(struct call *c, struct err *e)
 	if (call_query(c, "status", status, sizeof(status), &present, e) < 0)
 		return -1;
 	if (status[0] != '\0' && !is_status(status))
-		return err_field(e, "status", "is none of a process");
+		return err_field(e, "status", "is not a status of a process");
 	all = process_all(&count);
 	call_begin(c, 200, "application/json");
 	call_write(c, HEAD, sizeof(HEAD) - 1);
 	for (size_t i = 0; i < count; i++) {
-		write_one(c, all[i], status, &first);
+		write_process(c, all[i], status, &first);
 		process_release(all[i]);
 	}
 	clock_iso(at);
@@ -236,9 +241,9 @@ api_process_cleanup(struct call *c, struct err *e)
 	    json_pack("{s:I}", "cleanedCount", (json_int_t)process_cleanup()));
 }
 
-/* ---- our own: signals */
+/* ---- signals, which the SDK does not have */
 
-/* "SIGINT" or "INT". */
+/* The number of "SIGINT" or "INT"; 0: unknown. */
 static int
 signal_of(const char *name)
 {

@@ -1,9 +1,10 @@
 /*
- * process_input.c: api/process/{id}/input.
+ * process_input.c: writes a body to the input of a process
+ * (api/process/{id}/input).
  *
- * JSON, or bytes as they come: each piece is written before the next is read,
- * so that a process that reads slowly slows its client down, and nothing is
- * kept on the way.
+ * The body is JSON or bytes.  Of bytes each piece is written before the next is
+ * read: a process that reads slowly slows its client down, and nothing is
+ * buffered between them.
  */
 #include <poll.h>
 #include <stdatomic.h>
@@ -19,42 +20,30 @@
 #include "agent/process/process.h"
 #include "agent/run/activity.h"
 #include "agent/run/session_end.h"
-#include "common/base64.h"
 #include "common/mem.h"
 #include "web/reply.h"
 
 enum {
 	JSON_MAX = 4 * 1024 * 1024,
 	PIECE = 64 * 1024,
-	SENDING_MS = 100 /* a client that sends nothing for so long waits */
+	SENDING_MS = 100 /* a client that is silent so long can be answered */
 };
 
 static const char BYTES_TYPE[] = "application/octet-stream";
 
 /* ---- JSON */
 
-/* The bytes that a body means: text, or base64 of them. */
+/* Decodes the member `data`, if there is one. */
 static int
-take_data(const json_t *body, struct buf *out, struct err *e)
+decode_data(const json_t *body, struct buf *out, struct err *e)
 {
-	const json_t *v = json_object_get(body, "data");
+	const json_t *data = json_object_get(body, "data");
 	const char *encoding = json_str(body, "encoding");
 
-	if (v == NULL)
+	if (data == NULL)
 		return 0;
-	if (!json_is_string(v))
-		return err_field(e, "data", "must be a string");
-	if (str_equal(encoding, "base64")) {
-		if (!base64_decode(out, json_string_value(v),
-			json_string_length(v)))
-			return err_field(e, "data", "is not base64");
-		return 0;
-	}
-	if (!str_empty(encoding) && !str_equal(encoding, "utf-8") &&
-	    !str_equal(encoding, "utf8"))
-		return err_field(e, "encoding", "must be utf-8 or base64");
-	buf_add(out, json_string_value(v), json_string_length(v));
-	return 0;
+	return request_decode_data(data,
+	    str_empty(encoding) ? "utf-8" : encoding, out, e);
 }
 
 static int
@@ -65,7 +54,7 @@ write_json(struct call *c, struct process_input *in, bool *end, struct err *e)
 	const json_t *close;
 
 	if (request_body(c, JSON_MAX, &body, e) < 0 ||
-	    take_data(body, &data, e) < 0)
+	    decode_data(body, &data, e) < 0)
 		return -1;
 	close = json_object_get(body, "close");
 	if (close != NULL && !json_is_boolean(close))
@@ -81,23 +70,23 @@ write_json(struct call *c, struct process_input *in, bool *end, struct err *e)
 /* ---- bytes */
 
 /*
- * The thread of the call waits for the body's next bytes and cannot see the
- * process end meanwhile.  A second thread, the sentry, does, and answers for it
- * if the client sends nothing.  A client that is sending would not see an
- * answer: its body is read to the end first.
+ * While the call's thread waits for the next bytes of the body, it cannot see
+ * that the process ends.  A second thread, the sentry, watches the process, and
+ * answers the call if the client sends nothing.  A client that is sending would
+ * not see an answer, so its body is read to the end first.
  */
-struct turn {
+struct input_call {
 	struct call *call;
 	struct process_input in;
-	atomic_llong taken; /* bytes of the body */
-	int stop_fd;        /* an eventfd: the sentry is to leave */
+	atomic_llong taken; /* bytes of the body that were read */
+	int stop_fd;        /* an eventfd that tells the sentry to end */
 	struct lock lock;
-	pthread_cond_t left;
-	bool watched; /* the sentry is there */
+	pthread_cond_t left; /* the sentry has ended */
+	bool watched;        /* the sentry runs */
 };
 
 static void
-refuse(struct turn *t, const struct err *e)
+reply_refused(struct input_call *t, const struct err *e)
 {
 	auto_json json_t *context =
 	    json_pack("{s:s, s:I}", "processId", process_id(t->in.process),
@@ -111,10 +100,11 @@ refuse(struct turn *t, const struct err *e)
 	reply_container_error(t->call, &why, context);
 }
 
+/* The sentry's thread. */
 static void *
 watch_process(void *arg)
 {
-	struct turn *t = arg;
+	struct input_call *t = arg;
 	struct pollfd f[] = { { t->in.watch.fd, POLLIN, 0 },
 		{ t->stop_fd, POLLIN, 0 } };
 	struct err e = { 0 };
@@ -131,9 +121,9 @@ watch_process(void *arg)
 	}
 	lock_take(&t->lock);
 	if (answer) {
-		refuse(t, &e);
+		reply_refused(t, &e);
 		call_flush(t->call);
-		/* the body is over for the call's thread, too */
+		/* ends the body for the call's thread */
 		shutdown(call_fd(t->call), SHUT_RD);
 	}
 	t->watched = false;
@@ -143,7 +133,7 @@ watch_process(void *arg)
 }
 
 static int
-start_sentry(struct turn *t, struct err *e)
+start_sentry(struct input_call *t, struct err *e)
 {
 	t->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	t->watched = t->stop_fd >= 0;
@@ -155,7 +145,7 @@ start_sentry(struct turn *t, struct err *e)
 }
 
 static void
-end_sentry(struct turn *t)
+end_sentry(struct input_call *t)
 {
 	if (t->stop_fd >= 0)
 		(void)!eventfd_write(t->stop_fd, 1);
@@ -166,9 +156,9 @@ end_sentry(struct turn *t)
 	mem_close_fd(&t->stop_fd);
 }
 
-/* ?close=true */
+/* Reads ?close=true. */
 static int
-asked_close(struct call *c, bool *end, struct err *e)
+read_close(struct call *c, bool *end, struct err *e)
 {
 	char text[8] = "";
 	bool present;
@@ -181,9 +171,9 @@ asked_close(struct call *c, bool *end, struct err *e)
 	return 0;
 }
 
-/* Reads the body to its end, also when the process takes no more of it. */
+/* Reads the body to its end, even if the process takes no more of it. */
 static int
-write_pieces(struct turn *t, struct err *e)
+write_pieces(struct input_call *t, struct err *e)
 {
 	auto_free char *piece = xmalloc(PIECE);
 	struct err cut = { 0 };
@@ -208,23 +198,23 @@ write_pieces(struct turn *t, struct err *e)
 }
 
 static int
-write_bytes(struct turn *t, bool *end, struct err *e)
+write_bytes(struct input_call *t, bool *end, struct err *e)
 {
 	bool close;
 
-	if (asked_close(t->call, &close, e) < 0 ||
+	if (read_close(t->call, &close, e) < 0 ||
 	    process_input_open(&t->in, t->in.process, call_fd(t->call), e) < 0)
 		return -1;
 	if (start_sentry(t, e) < 0 || write_pieces(t, e) < 0)
 		return -1;
-	*end = close; /* a body that was cut off says nothing */
+	*end = close; /* only a complete body may close the input */
 	return 0;
 }
 
 /* ---- both */
 
 static void
-write_input(struct turn *t, struct err *e)
+write_input(struct input_call *t, struct err *e)
 {
 	bool bytes = strncasecmp(call_param(t->call, "CONTENT_TYPE"),
 			 BYTES_TYPE, sizeof(BYTES_TYPE) - 1) == 0;
@@ -236,7 +226,7 @@ write_input(struct turn *t, struct err *e)
 	if (t->in.watch.fd >= 0)
 		process_input_close(&t->in, end);
 	if (rc < 0)
-		refuse(t, e);
+		reply_refused(t, e);
 	else
 		reply_container(t->call,
 		    json_pack("{s:s, s:I}", "processId",
@@ -247,7 +237,7 @@ write_input(struct turn *t, struct err *e)
 int
 api_process_input(struct call *c, struct err *e)
 {
-	struct turn t = { .call = c,
+	struct input_call t = { .call = c,
 		.in = { .watch = { .fd = -1 } },
 		.stop_fd = -1,
 		.lock = LOCK_INIT(LOCK_INPUT),

@@ -1,4 +1,7 @@
-/* process_logs.c: api/process/{id}/logs and api/process/{id}/stream. */
+/*
+ * process_logs.c: sends the output of a process, once or as a stream
+ * (api/process/{id}/logs and api/process/{id}/stream).
+ */
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +19,7 @@
 
 enum {
 	OFFSET_TEXT_MAX = 24,
-	QUIET_MS = 50 /* then a piece of a line goes out */
+	QUIET_MS = 50 /* a part of a line is held back for this time */
 };
 
 static const char *const STREAM_NAMES[] = { "stdout", "stderr" };
@@ -31,9 +34,9 @@ take_offset(const char *text, const char *field, int64_t *out, struct err *e)
 	return 0;
 }
 
-/* What the call asks for, 0 unless it says; `header` of a stream. */
+/* Reads the offset from Last-Event-ID (`header`) or the query; 0 if absent. */
 static int
-asked_offset(struct call *c, const char *header, int64_t *out, struct err *e)
+read_offset(struct call *c, const char *header, int64_t *out, struct err *e)
 {
 	char text[OFFSET_TEXT_MAX];
 	bool present;
@@ -46,7 +49,10 @@ asked_offset(struct call *c, const char *header, int64_t *out, struct err *e)
 	return present ? take_offset(text, "offset", out, e) : 0;
 }
 
-/* One beyond the end is of another process, which had this name before. */
+/*
+ * The offset to begin at.  One beyond the end comes from an earlier process
+ * with the same id, so the log is sent from its beginning.
+ */
 static int64_t
 begin_at(const struct ring *log, int64_t asked)
 {
@@ -60,8 +66,8 @@ begin_at(const struct ring *log, int64_t asked)
 /* ---- logs */
 
 /*
- * What one of the streams has between the two.  Where output of the other one
- * lies within a character, its halves are put together.
+ * Writes the output of the stream `wanted` between two offsets.  If output of
+ * the other stream lies between the halves of a character, they are joined.
  */
 static void
 write_stream(struct call *c, const struct ring *log, int64_t from, int64_t to,
@@ -134,8 +140,8 @@ ends_within_character(const struct ring *log, struct ring_block *b)
 }
 
 /*
- * A client that asks again and again gets the two halves of a character in one
- * answer, if they come together.
+ * If the log ends within a character, waits up to QUIET_MS for the rest.
+ * Otherwise a client that polls could get the two halves in two answers.
  */
 static void
 await_character(struct process *p, const struct ring *log)
@@ -168,7 +174,7 @@ api_process_logs(struct call *c, struct err *e)
 
 	if (api_process_find(c, &p, e) < 0)
 		return -1;
-	if (asked_offset(c, "", &asked, e) < 0) {
+	if (read_offset(c, "", &asked, e) < 0) {
 		process_release(p);
 		return -1;
 	}
@@ -183,27 +189,31 @@ api_process_logs(struct call *c, struct err *e)
 
 /* ---- the stream */
 
-struct follow {
+struct log_stream {
 	struct call *call;
 	struct process *process;
 	const struct ring *log;
 	struct child_watch watch;
 	struct ring_block *block;
 	struct buf event;
-	int64_t pos;     /* what has been sent ends here */
-	int64_t lost;    /* ... and so much was said to be lost */
-	int64_t grown;   /* what the log had at the last look */
-	int64_t grew_ms; /* ... and since when */
-	int64_t hold_ms; /* a piece of a line waits until then; 0: none */
-	bool base64;     /* what is no text, too: nothing waits */
+	int64_t pos;     /* offset of the first byte that was not sent */
+	int64_t lost;    /* log->lost as last reported to the client */
+	int64_t grown;   /* log->total at the last check */
+	int64_t grew_ms; /* when log->total was last seen to grow */
+	int64_t hold_ms; /* a part of a line is held until then; 0: none */
+	bool base64;     /* bytes that may be no text: nothing is held */
 	struct buf text; /* of one event */
-	struct utf8_tail tail[2]; /* what output of the other stream follows */
-	int64_t tail_ms;          /* ... waits until then; 0: there is none */
+	/* part of a character, followed by output of the other stream */
+	struct utf8_tail tail[2];
+	int64_t tail_ms; /* the tails are held until then; 0: there are none */
 };
 
-/* The id is where the next event begins: what a reader goes on with. */
+/*
+ * Begins an event, which close_event() ends and sends.  Its id is the offset at
+ * which the next event begins: a client that reconnects sends it back.
+ */
 static void
-open_event(struct follow *f, const char *type, bool counted)
+open_event(struct log_stream *f, const char *type, bool counted)
 {
 	char at[CLOCK_ISO_MAX];
 
@@ -217,14 +227,14 @@ open_event(struct follow *f, const char *type, bool counted)
 }
 
 static void
-close_event(struct follow *f)
+close_event(struct log_stream *f)
 {
 	buf_str(&f->event, "}\n\n");
 	call_write(f->call, f->event.data, f->event.len);
 }
 
 static void
-say_info(struct follow *f, int64_t asked)
+send_info(struct log_stream *f, int64_t asked)
 {
 	auto_json json_t *now = process_json(f->process);
 	const char *command = json_str(now, "command");
@@ -241,7 +251,7 @@ say_info(struct follow *f, int64_t asked)
 }
 
 static void
-say_dropped(struct follow *f, int64_t bytes)
+send_dropped(struct log_stream *f, int64_t bytes)
 {
 	open_event(f, "dropped", true);
 	buf_fmt(&f->event, ",\"bytes\":%lld", (long long)bytes);
@@ -249,17 +259,17 @@ say_dropped(struct follow *f, int64_t bytes)
 }
 
 static void
-skip_to(struct follow *f, int64_t offset)
+skip_to(struct log_stream *f, int64_t offset)
 {
 	int64_t bytes = offset - f->pos;
 
 	f->pos = offset;
 	if (bytes > 0)
-		say_dropped(f, bytes);
+		send_dropped(f, bytes);
 }
 
 static void
-put_output(struct follow *f, enum ring_stream which, const char *data,
+send_output(struct log_stream *f, enum ring_stream which, const char *data,
     size_t len)
 {
 	if (len == 0)
@@ -275,11 +285,12 @@ put_output(struct follow *f, enum ring_stream which, const char *data,
 }
 
 /*
- * `more`: output of the other stream follows at once.  A character that it
- * cuts in two is put together again; the halves would be shown as no text.
+ * Sends a run of bytes of one stream.  `more`: output of the other stream
+ * follows in the log.  If that cuts a character in two, the halves are joined,
+ * because each alone is not valid text.
  */
 static void
-say_output(struct follow *f, enum ring_stream which, const char *data,
+send_run(struct log_stream *f, enum ring_stream which, const char *data,
     size_t len, bool more)
 {
 	struct utf8_tail *tail = &f->tail[which];
@@ -287,7 +298,7 @@ say_output(struct follow *f, enum ring_stream which, const char *data,
 	f->pos += (int64_t)len;
 	f->hold_ms = 0;
 	if (f->base64 || (tail->len == 0 && !more)) {
-		put_output(f, which, data, len);
+		send_output(f, which, data, len);
 		return;
 	}
 	f->text.len = 0;
@@ -298,11 +309,11 @@ say_output(struct follow *f, enum ring_stream which, const char *data,
 	}
 	if (tail->len > 0 && f->tail_ms == 0)
 		f->tail_ms = clock_ms() + QUIET_MS;
-	put_output(f, which, f->text.data, f->text.len);
+	send_output(f, which, f->text.data, f->text.len);
 }
 
 static int
-wait_ms(const struct follow *f)
+wait_ms(const struct log_stream *f)
 {
 	int64_t until = f->hold_ms;
 
@@ -311,7 +322,7 @@ wait_ms(const struct follow *f)
 	return until > 0 ? clock_left_ms(until) : -1;
 }
 
-/* What may go out of the newest output; the rest waits for more. */
+/* How much of the newest output may be sent; the rest is held back. */
 enum part { PART_LINES, PART_CHARACTERS, PART_ALL };
 
 static size_t
@@ -330,10 +341,11 @@ part_of(enum part part, const char *text, size_t len)
 	}
 }
 
-/* What the block has, `part` of the run that ends it.  False when some is
- * left. */
+/*
+ * Sends the block, but of its last run only `part`.  False when bytes are left.
+ */
 static bool
-send_block(struct follow *f, enum part part)
+send_block(struct log_stream *f, enum part part)
 {
 	const struct ring_block *b = f->block;
 
@@ -345,17 +357,19 @@ send_block(struct follow *f, enum part part)
 		if (at + n == b->len)
 			send = part_of(part, b->data + at, n);
 		if (send > 0)
-			say_output(f, which, b->data + at, send,
-			    at + n < b->len);
+			send_run(f, which, b->data + at, send, at + n < b->len);
 		if (send < n)
 			return false;
 	}
 	return true;
 }
 
-/* A line waits until hold_ms, a character for as long since it was begun. */
+/*
+ * A part of a line is held until hold_ms.  A part of a character is held until
+ * QUIET_MS after the log grew.
+ */
 static enum part
-due_part(const struct follow *f)
+due_part(const struct log_stream *f)
 {
 	if (f->base64)
 		return PART_ALL;
@@ -366,7 +380,7 @@ due_part(const struct follow *f)
 }
 
 static void
-hold_rest(struct follow *f, enum part part, bool some)
+hold_rest(struct log_stream *f, enum part part, bool some)
 {
 	if (!some)
 		f->hold_ms = 0;
@@ -376,11 +390,11 @@ hold_rest(struct follow *f, enum part part, bool some)
 		f->hold_ms = clock_ms() + QUIET_MS;
 }
 
-/* What is new. */
+/* Sends the output that is new. */
 static void
-send_new(struct follow *f, enum part part)
+send_new(struct log_stream *f, enum part part)
 {
-	/* seen before the look: what comes after it is not gone, but new */
+	/* read before the ring is: later bytes are new, and not lost */
 	int64_t total = atomic_load(&f->log->total), lost;
 	bool went = true;
 
@@ -396,13 +410,13 @@ send_new(struct follow *f, enum part part)
 		went = send_block(f, last ? part : PART_ALL);
 		total = atomic_load(&f->log->total);
 	}
-	if (went) /* what the file no longer has is gone */
+	if (went) /* bytes that the ring no longer has are lost */
 		skip_to(f, total);
 	if (part == PART_ALL ||
 	    (f->tail_ms > 0 && clock_left_ms(f->tail_ms) == 0)) {
-		/* the other halves of these characters have not come in time */
+		/* the rest of these characters has not come in time */
 		for (int i = 0; i < 2; i++) {
-			put_output(f, (enum ring_stream)i, f->tail[i].bytes,
+			send_output(f, (enum ring_stream)i, f->tail[i].bytes,
 			    f->tail[i].len);
 			f->tail[i].len = 0;
 		}
@@ -411,18 +425,18 @@ send_new(struct follow *f, enum part part)
 	hold_rest(f, part, !went);
 	lost = atomic_load(&f->log->lost);
 	if (lost > f->lost)
-		say_dropped(f, lost - f->lost);
+		send_dropped(f, lost - f->lost);
 	f->lost = lost;
 	call_flush(f->call);
 }
 
 static void
-follow(struct follow *f)
+follow_log(struct log_stream *f)
 {
 	struct process_end now;
 
 	do {
-		/* first: what it wrote before its end is there by then */
+		/* status first: all output before the end is in the log then */
 		now = process_now(f->process);
 		send_new(f,
 		    now.status != PROCESS_RUNNING ? PART_ALL : due_part(f));
@@ -442,7 +456,7 @@ follow(struct follow *f)
 }
 
 static void
-serve_stream(struct follow *f, int64_t asked)
+serve_stream(struct log_stream *f, int64_t asked)
 {
 	auto_free struct ring_block *block = xmalloc(sizeof(*block));
 
@@ -451,17 +465,17 @@ serve_stream(struct follow *f, int64_t asked)
 	f->pos = begin_at(f->log, asked);
 	activity_begin(ACTIVITY_STREAMS);
 	sse_begin(f->call);
-	say_info(f, asked);
-	follow(f);
+	send_info(f, asked);
+	follow_log(f);
 	activity_end(ACTIVITY_STREAMS);
 	process_log_end(f->process);
 	buf_free(&f->event);
 	buf_free(&f->text);
 }
 
-/* ?encoding=base64 */
+/* Reads ?encoding=base64. */
 static int
-asked_encoding(struct call *c, bool *base64, struct err *e)
+read_encoding(struct call *c, bool *base64, struct err *e)
 {
 	char text[16] = "";
 	bool present;
@@ -477,15 +491,15 @@ asked_encoding(struct call *c, bool *base64, struct err *e)
 int
 api_process_stream(struct call *c, struct err *e)
 {
-	struct follow f = { .call = c };
+	struct log_stream f = { .call = c };
 	int64_t asked;
 	int rc = -1;
 
 	if (api_process_find(c, &f.process, e) < 0)
 		return -1;
-	if (asked_offset(c, call_param(c, "HTTP_LAST_EVENT_ID"), &asked, e) ==
+	if (read_offset(c, call_param(c, "HTTP_LAST_EVENT_ID"), &asked, e) ==
 		0 &&
-	    asked_encoding(c, &f.base64, e) == 0 &&
+	    read_encoding(c, &f.base64, e) == 0 &&
 	    process_watch(f.process, &f.watch, e) == 0) {
 		serve_stream(&f, asked);
 		process_unwatch(f.process, &f.watch);

@@ -1,4 +1,4 @@
-/* raw.c: GET, PUT and DELETE of files/{path}, as bytes. */
+/* raw.c: sends, writes and deletes files as bytes (files/{path}). */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -22,7 +22,7 @@
 enum { CHUNK = 256 * 1024, MODE_TEXT_MAX = 8, REMOVE_MS = 10 * 60 * 1000 };
 
 static struct entity_conditions
-conditions(const struct call *c)
+read_conditions(const struct call *c)
 {
 	return (struct entity_conditions){
 		.match = call_param(c, "HTTP_IF_MATCH"),
@@ -33,10 +33,11 @@ conditions(const struct call *c)
 }
 
 static int
-not_as_thought(struct err *e, const char *path)
+set_condition_failed(struct err *e, const char *path)
 {
 	return err_set(e, ERR_PRECONDITION, CODE_PRECONDITION_FAILED,
-	    "%.180s is not as the request's conditions want it", path);
+	    "a condition of the request (If-...) does not hold for %.180s",
+	    path);
 }
 
 static void
@@ -59,7 +60,7 @@ reply_done(struct call *c, int status, const char *path, int64_t size)
 static int
 open_regular(const char *path, struct stat *st, struct err *e)
 {
-	/* O_NONBLOCK: a fifo without a writer must not hold us */
+	/* O_NONBLOCK: open() of a fifo without a writer must not block */
 	auto_fd int fd =
 	    open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 
@@ -67,7 +68,7 @@ open_regular(const char *path, struct stat *st, struct err *e)
 		return files_fail(e, path);
 	if (S_ISDIR(st->st_mode))
 		return err_set(e, ERR_INVALID, CODE_IS_DIRECTORY,
-		    "%.150s is a directory; archive/ has what is in it", path);
+		    "%.150s is a directory; read it with archive/{path}", path);
 	if (!S_ISREG(st->st_mode))
 		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 		    "%.180s is not a regular file", path);
@@ -88,8 +89,8 @@ send_part(struct call *c, int fd, int status, const char *type, int64_t from,
 }
 
 /*
- * The kernel says of its own files that they are empty: what there is is told
- * by reading, and there is nothing to compare.
+ * Sends a file of the kernel (/proc, /sys), whose size is always 0.  Only
+ * reading shows its content, and there is no tag or date to compare.
  */
 static int
 send_unmeasured(struct call *c, int fd, const char *path, struct err *e)
@@ -109,6 +110,7 @@ send_unmeasured(struct call *c, int fd, const char *path, struct err *e)
 	return 0;
 }
 
+/* True for a file with content whose size is 0. */
 static bool
 is_unmeasured(int fd, const struct stat *st)
 {
@@ -121,7 +123,7 @@ static int
 send_file(struct call *c, int fd, const char *path, const struct stat *st,
     struct err *e)
 {
-	struct entity_conditions wanted = conditions(c);
+	struct entity_conditions wanted = read_conditions(c);
 	const char *type = mime_of_fd(path, fd);
 	int64_t from, len;
 	struct entity en;
@@ -134,7 +136,7 @@ send_file(struct call *c, int fd, const char *path, const struct stat *st,
 	call_header(c, "Last-Modified", en.date);
 	switch (entity_check(&en, &wanted, true)) {
 	case ENTITY_FAILED:
-		return not_as_thought(e, path);
+		return set_condition_failed(e, path);
 	case ENTITY_NOT_MODIFIED:
 		call_reply_empty(c, 304);
 		return 0;
@@ -178,7 +180,7 @@ api_raw_get(struct call *c, struct err *e)
 	if (fd < 0)
 		return -1;
 	rawpath_attach(c, path, "");
-	/* kept, but never used without asking */
+	/* caches may keep it, but must revalidate it before each use */
 	call_header(c, "Cache-Control", "private, no-cache");
 	activity_begin(ACTIVITY_STREAMS);
 	rc = is_unmeasured(fd, &st) ? send_unmeasured(c, fd, path, e)
@@ -189,7 +191,7 @@ api_raw_get(struct call *c, struct err *e)
 
 /* ---- PUT */
 
-/* ?mode=0755; -1 when it does not say. */
+/* Reads ?mode=0755 into *out; -1: absent. */
 static int
 wanted_mode(const struct call *c, int *out, struct err *e)
 {
@@ -209,10 +211,11 @@ wanted_mode(const struct call *c, int *out, struct err *e)
 	return 0;
 }
 
+/* Checks the conditions of the request against the file as it is now. */
 static int
 check_present(struct call *c, const char *path, struct err *e)
 {
-	struct entity_conditions wanted = conditions(c);
+	struct entity_conditions wanted = read_conditions(c);
 	struct entity en;
 	struct stat st;
 	bool there = stat(path, &st) == 0;
@@ -220,7 +223,7 @@ check_present(struct call *c, const char *path, struct err *e)
 	if (there)
 		entity_of(&st, &en);
 	if (entity_check(there ? &en : NULL, &wanted, false) != ENTITY_GO_ON)
-		return not_as_thought(e, path);
+		return set_condition_failed(e, path);
 	return 0;
 }
 
@@ -251,12 +254,12 @@ put_file(struct call *c, const char *path, int mode, struct err *e)
 	if (temp_file_open(&d, path, mode, e) < 0 ||
 	    take_body(c, &d, &size, e) < 0)
 		return -1;
-	/* a body takes its time: what was replaced meanwhile is another's */
+	/* another call may have changed the file while the body came */
 	if (d.temp[0] != '\0' && check_present(c, path, e) < 0)
 		return -1;
 	if (temp_file_commit(&d, only_new, e) < 0)
 		return e->kind == ERR_CONFLICT && only_new
-		    ? not_as_thought(e, path)
+		    ? set_condition_failed(e, path)
 		    : -1;
 	if (fstat(d.fd, &st) == 0 && S_ISREG(st.st_mode)) {
 		entity_of(&st, &en);
@@ -277,7 +280,7 @@ api_raw_put(struct call *c, struct err *e)
 		return -1;
 	if (!str_empty(call_param(c, "HTTP_CONTENT_RANGE")))
 		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
-		    "a file is written whole, not in parts");
+		    "Content-Range is not supported: send the whole file");
 	activity_begin(ACTIVITY_STREAMS);
 	rc = put_file(c, path, mode, e);
 	activity_end(ACTIVITY_STREAMS);
@@ -286,16 +289,20 @@ api_raw_put(struct call *c, struct err *e)
 
 /* ---- DELETE */
 
-/* A tree may be large, and somebody may fill it as fast as it is emptied. */
-struct patience {
+/*
+ * Limits a recursive deletion.  The tree may be large, and a process may fill
+ * it as fast as it is emptied.
+ */
+struct delete_limit {
 	struct call *call;
 	int64_t until_ms;
 };
 
+/* False when the time is over or the client has gone. */
 static bool
-is_awaited(void *ctx)
+may_continue(void *ctx)
 {
-	struct patience *p = ctx;
+	struct delete_limit *p = ctx;
 	struct pollfd f = { call_fd(p->call), POLLRDHUP, 0 };
 
 	return clock_left_ms(p->until_ms) > 0 && poll(&f, 1, 0) <= 0;
@@ -304,7 +311,7 @@ is_awaited(void *ctx)
 int
 api_raw_delete(struct call *c, struct err *e)
 {
-	struct patience p = { c, clock_ms() + REMOVE_MS };
+	struct delete_limit p = { c, clock_ms() + REMOVE_MS };
 	char path[FILES_PATH_MAX], recursive[8];
 	bool present;
 	int rc = 0;
@@ -319,7 +326,7 @@ api_raw_delete(struct call *c, struct err *e)
 		return err_field(e, "recursive", "must be true or false");
 	if (present && str_equal(recursive, "true")) {
 		activity_begin(ACTIVITY_RUNNING);
-		rc = tree_remove_while(path, is_awaited, &p, e);
+		rc = tree_remove_while(path, may_continue, &p, e);
 		activity_end(ACTIVITY_RUNNING);
 	} else if (unlink(path) < 0) {
 		rc = errno != EISDIR

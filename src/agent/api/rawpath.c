@@ -1,4 +1,4 @@
-/* rawpath.c: the file that an address names, and its name for a client. */
+/* rawpath.c: finds the file that a URL names, and gives a download its name. */
 #include "agent/api/rawpath.h"
 
 #include <ctype.h>

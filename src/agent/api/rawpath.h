@@ -1,5 +1,5 @@
 /*
- * rawpath.h: the file that an address names, and its name for a client.
+ * rawpath.h: finds the file that a URL names, and gives a download its name.
  */
 #ifndef SANDLEASE_AGENT_API_RAWPATH_H
 #define SANDLEASE_AGENT_API_RAWPATH_H
@@ -9,16 +9,18 @@
 #include "web/call.h"
 
 /*
- * What follows the route's first segment, /files or /archive, is a path from
- * the root of the session.  nginx has decoded it once and resolved its dots.
- * The error's context tells it together with `operation`.
+ * Writes the path to `out`: the part of the URL after the first segment, /files
+ * or /archive, as a path from the root of the session.  nginx has decoded it
+ * once and resolved its dots.  The error's context gets the path and
+ * `operation`.
  */
 int rawpath_of(struct call *c, const char *operation, char out[FILES_PATH_MAX],
     struct err *e) MUST_CHECK;
 
 /*
- * Content-Disposition: bytes of a sandbox are saved, never shown as a page of
- * ours.  The name is the path's last segment and `suffix`.
+ * Adds Content-Disposition: a browser shall save bytes of a sandbox, and never
+ * show them as a page of our site.  The name is the path's last segment and
+ * `suffix`.
  */
 void rawpath_attach(struct call *c, const char *path, const char *suffix);
 

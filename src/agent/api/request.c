@@ -1,4 +1,4 @@
-/* request.c: what the handlers of the data plane share. */
+/* request.c: reads bodies of calls, and keeps their request context. */
 #include "agent/api/request.h"
 
 #include <ctype.h>
@@ -6,13 +6,14 @@
 #include <strings.h>
 
 #include "agent/run/session_end.h"
+#include "common/base64.h"
 #include "common/mem.h"
 #include "common/utf8.h"
 
 enum {
 	DEPTH_MAX = 32,
 	PIECE = 16384,
-	IGNORED_MAX = 32, /* names that an answer tells */
+	IGNORED_MAX = 32, /* names in an answer */
 	IGNORED_NAME_MAX = 64
 };
 
@@ -39,7 +40,7 @@ drop_nulls(json_t *o)
 	}
 }
 
-/* A limit of time under another name than the route's: see request_body(). */
+/* Refuses a time limit with a name that the route does not know. */
 static int
 refuse_limit(const char *fields, const char *name, struct err *e)
 {
@@ -51,14 +52,14 @@ refuse_limit(const char *fields, const char *name, struct err *e)
 	for (size_t i = 0; i < ARRAY_LEN(LIMITS); i++)
 		if (str_list_has(fields, LIMITS[i]))
 			return err_field(e, name,
-			    "is not known here; say %s, in milliseconds",
+			    "is not known here; use %s, in milliseconds",
 			    LIMITS[i]);
 	return 0;
 }
 
-/* Names that a header can hold; all of them are in the body. */
+/* The header has only names of harmless characters; the body has all. */
 static void
-add_header(struct call *c, const json_t *names)
+add_ignored_header(struct call *c, const json_t *names)
 {
 	static const char CHARS[] = "abcdefghijklmnopqrstuvwxyz"
 				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
@@ -78,13 +79,13 @@ add_header(struct call *c, const json_t *names)
 }
 
 static void
-add_name(json_t *names, const char *name)
+add_ignored_name(json_t *names, const char *name)
 {
 	if (json_array_size(names) < IGNORED_MAX)
 		json_array_append_new(names, json_string(name));
 }
 
-/* Members of a member whose own are listed, too: `options.recursive`. */
+/* Adds unknown members of an object whose members are in `fields`, too. */
 static void
 note_nested(const char *fields, const char *name, json_t *v, json_t *names)
 {
@@ -99,7 +100,7 @@ note_nested(const char *fields, const char *name, json_t *v, json_t *names)
 		auto_free char *whole = xasprintf("%s%s", front, key);
 
 		if (!str_list_has(fields, whole))
-			add_name(names, whole);
+			add_ignored_name(names, whole);
 	}
 }
 
@@ -121,12 +122,12 @@ note_unknown(struct call *c, json_t *body, struct err *e)
 		else if (refuse_limit(s->fields, name, e) < 0)
 			return -1;
 		else
-			add_name(names, name);
+			add_ignored_name(names, name);
 	}
 	if (json_array_size(names) == 0)
 		return 0;
 	c->also = s->ignored;
-	add_header(c, names);
+	add_ignored_header(c, names);
 	return 0;
 }
 
@@ -150,7 +151,7 @@ read_body(struct call *c, size_t max, struct buf *text, struct err *e)
 	if (call_body(c, max, text, e) < 0) {
 		if (e->kind == ERR_INVALID)
 			e->code = CODE_VALIDATION_FAILED;
-		/* how large it is: as the client says, or counted */
+		/* the size as the client declares it, else by counting */
 		if (e->kind == ERR_TOO_LARGE &&
 		    !str_to_int(call_param(c, "CONTENT_LENGTH"), 0, INT64_MAX,
 			&s->body_bytes))
@@ -232,7 +233,7 @@ request_text(const json_t *body, const char *name, size_t min, size_t max,
 }
 
 static bool
-blank(const char *s)
+is_blank(const char *s)
 {
 	while (isspace((unsigned char)*s))
 		s++;
@@ -251,10 +252,10 @@ request_shell(struct call *c, const json_t *body, char out[SHELL_NAME_MAX],
 		if (request_text(body, "sessionId", 1, SHELL_NAME_MAX - 1,
 			&given, e) < 0)
 			return -1;
-		if (blank(given))
+		if (is_blank(given))
 			return err_field(e, "sessionId", "must not be blank");
 	}
-	if (!blank(given)) {
+	if (!is_blank(given)) {
 		if (!json_is_text(given))
 			return err_field(e, "sessionId", "is not UTF-8");
 		if (!str_copy(out, SHELL_NAME_MAX, given))
@@ -265,10 +266,27 @@ request_shell(struct call *c, const json_t *body, char out[SHELL_NAME_MAX],
 		if (call_query(c, QUERY[i], out, SHELL_NAME_MAX, &present, e) <
 		    0)
 			return -1;
-		if (present && !blank(out))
+		if (present && !is_blank(out))
 			return 0;
 	}
 	str_copy(out, SHELL_NAME_MAX, "default");
+	return 0;
+}
+
+int
+request_decode_data(const json_t *data, const char *encoding, struct buf *out,
+    struct err *e)
+{
+	if (!json_is_string(data))
+		return err_field(e, "data", "must be a string");
+	if (str_equal(encoding, "base64"))
+		return base64_decode(out, json_string_value(data),
+			   json_string_length(data))
+		    ? 0
+		    : err_field(e, "data", "is not base64");
+	if (!str_equal(encoding, "utf-8") && !str_equal(encoding, "utf8"))
+		return err_field(e, "encoding", "must be utf-8 or base64");
+	buf_add(out, json_string_value(data), json_string_length(data));
 	return 0;
 }
 

@@ -1,9 +1,9 @@
 /*
- * request.h: what the handlers of the data plane share.
+ * request.h: reads the body of a call within limits, and keeps the request
+ * context that handlers share.
  *
- * The body of a call, read within bounds, and the context that its error
- * shows (contracts of the container: path and operation of a file, command,
- * session).
+ * The context is shown with an error.  The contract with SDKs says what it
+ * holds: path and operation of a file, command, session.
  */
 #ifndef SANDLEASE_AGENT_API_REQUEST_H
 #define SANDLEASE_AGENT_API_REQUEST_H
@@ -14,60 +14,69 @@
 #include "common/json.h"
 #include "web/call.h"
 
-/* Of a body that is refused: so much is read all the same. */
+/* How much of a refused body is read and discarded: see call_skip_body(). */
 enum { REQUEST_SKIP_MAX = 256 * 1024 * 1024 };
 
-/* call.context of every call here. */
+/* The request context: call.context of every call in this room. */
 struct api_request {
 	json_t *context;    /* owned; shown with an error, NULL: {} */
-	const char *fields; /* of its route's body; NULL: not looked at */
+	const char *fields; /* members of the body; NULL: not checked */
 	json_t *ignored;    /* owned; members that the route does not know */
-	int64_t body_bytes; /* of a body that was too large */
+	int64_t body_bytes; /* size of a body that was too large */
 };
 
-/* Replaces the context by `context`, which is taken over. */
+/* Replaces the context of errors by `context`; takes ownership. */
 void request_context(struct call *c, json_t *context);
 
 /*
- * The body as an object without its null members.  Nesting is bounded before
- * it is parsed: the threads here have small stacks.  Members that the route
- * does not know are told by the answer (`ignored`, X-Ignored-Fields), because
- * clients of other releases send some; a limit of time is refused, because to
- * go without it would be a surprise.
+ * Reads the body as an object and drops its null members.  The nesting is
+ * checked before parsing, because threads of the wrapper have small stacks.
+ * Members that the route does not know are ignored, because clients of other
+ * releases send some; the answer names them (`ignored`, X-Ignored-Fields).  But
+ * a route that has a time limit refuses an unknown member "timeout...": a
+ * command without the limit would run longer than the client expects.
  */
 int request_body(struct call *c, size_t max, json_t **out, struct err *e)
     MUST_CHECK;
 
 /*
- * The same for a body with one large string, the member `name`: that is not
- * in *out, and *value says where it stands in *text, decoded.  When value->at is
- * 0 it was not found so, and *out has whatever there is.
+ * The same for a body with one large string, the member `name`.  The string is
+ * not in *out: *value says where it is in *text, decoded.  If value->at is 0
+ * there is no such string, and *out has the whole body.
  */
 int request_large_body(struct call *c, size_t max, const char *name,
     struct buf *text, struct bigjson_value *value, json_t **out, struct err *e)
     MUST_CHECK;
 
-/* The required string member `name`, borrowed; no NUL, min..max bytes. */
+/* Reads the required string member `name`; no NUL, min..max bytes; borrowed. */
 int request_text(const json_t *body, const char *name, size_t min, size_t max,
     const char **out, struct err *e) MUST_CHECK;
 
-/* Which shell the call means: body, header, query, else `default`. */
+/* Reads the name of the shell from body, header or query; else `default`. */
 int request_shell(struct call *c, const json_t *body, char out[SHELL_NAME_MAX],
     struct err *e) MUST_CHECK;
 
-/* Writes bytes of any origin as the inside of a JSON string. */
+/*
+ * Appends the bytes that the string `data` stands for: text ("utf-8", "utf8")
+ * or base64, as `encoding` says.
+ */
+int request_decode_data(const json_t *data, const char *encoding,
+    struct buf *out, struct err *e) MUST_CHECK;
+
+/* Writes any bytes as the inside of a JSON string. */
 void request_write_text(struct call *c, const char *data, size_t len);
 
-/* Appends `,"ignored":[...]` to an object's text, if there are any. */
+/* Appends `,"ignored":[...]` to an object's text, if members were ignored. */
 void request_add_ignored(struct call *c, struct buf *to);
 
 /*
- * If the session is ending: sends the last event of a stream with the reason,
- * and whatever members `more` (taken, may be NULL) has; and says true.
+ * If the session is ending: sends the last event of a stream, with the reason
+ * and the members of `more` (may be NULL), and returns true.  Takes ownership
+ * of `more`.
  */
 bool request_session_end(struct call *c, json_t *more);
 
-/* Bytes of any origin as a JSON string. */
+/* Makes a JSON string of any bytes. */
 json_t *request_string(const char *data, size_t len);
 
 #endif

@@ -1,4 +1,4 @@
-/* routes.c: the data plane of one session on one page. */
+/* routes.c: the table of routes in a session, and their dispatcher. */
 #include "agent/api/routes.h"
 
 #include <stdatomic.h>
@@ -67,12 +67,14 @@ commands(struct call *c, struct err *e)
 		(json_int_t)list.count));
 }
 
-/* In the column `access`: it stays open for as long as its client likes. */
+/* In the column `access`: the call stays open as long as its client wants. */
 enum { STREAM = 1 };
-/* In the column `hold`: it runs something, and takes no Idempotency-Key. */
+/*
+ * In the column `hold`: the route runs tenant code; Idempotency-Key is refused.
+ */
 enum { RUNS = 1 };
 
-/* Members of bodies; `origin` is the SDK's, which says who asks. */
+/* Members of bodies.  The SDK sends `origin`, which is ignored. */
 #define EXECUTION "executionId,onDisconnect"
 #define COMMAND "command,sessionId,timeoutMs,cwd,env,origin,shell," EXECUTION
 #define PORT "port,mode,path,statusMin,statusMax,interval,processId"
@@ -144,7 +146,7 @@ routes_open(const char *session_id)
 	snprintf(prefix, sizeof(prefix), "/v1/sessions/%s", session_id);
 }
 
-/* What follows our prefix, "/" for nothing; NULL when it is not ours. */
+/* The path after /v1/sessions/<id>, at least "/"; NULL: another session. */
 static const char *
 below_prefix(const char *path)
 {
@@ -158,11 +160,11 @@ below_prefix(const char *path)
 }
 
 /*
- * nginx has routed by its own reading, in which dots are resolved; the raw one
- * must agree whose session it is and which of its routes.
+ * nginx chose this session by its normalised path, in which dots are resolved.
+ * The raw URI must name the same session, and the same first segment.
  */
 static bool
-means_the_same(const char *raw, const char *path)
+raw_uri_agrees(const char *raw, const char *path)
 {
 	const char *below = below_prefix(raw);
 	size_t len = 1 + strcspn(path + 1, "/");
@@ -184,13 +186,13 @@ handle_stream(const struct route *r, struct call *c, struct err *e)
 		rc = r->handle(c, e);
 	else
 		rc = err_set(e, ERR_LIMITED, CODE_TOO_MANY_STREAMS,
-		    "the session has %d streams whose commands run; end some",
+		    "the session has %d open streams; end some of their commands",
 		    SERVE_STREAMS_MAX);
 	atomic_fetch_sub(&open, 1);
 	return rc;
 }
 
-/* Names what is unknown, and the route that may have been meant. */
+/* The error names the unknown path, and a similar route if there is one. */
 static int
 refuse_unknown(const struct call *c, struct err *e)
 {
@@ -214,7 +216,7 @@ dispatch(struct call *c, struct err *e)
 	const struct route *r;
 
 	if (path == NULL ||
-	    !means_the_same(call_param(c, "REQUEST_URI"), path) ||
+	    !raw_uri_agrees(call_param(c, "REQUEST_URI"), path) ||
 	    !str_equal(call_param(c, "SL_SESSION"), session))
 		return err_set(e, ERR_INVALID, CODE_VALIDATION_FAILED,
 		    "the request is not for this session");
@@ -222,12 +224,12 @@ dispatch(struct call *c, struct err *e)
 	r = router_match(ROUTES, ARRAY_LEN(ROUTES), c, e);
 	if (r == NULL)
 		return e->kind == ERR_NOT_FOUND ? refuse_unknown(c, e) : -1;
-	/* SDKs send parameters of their own to theirs */
+	/* routes of SDKs are not checked: SDKs add parameters of their own */
 	if (r->query != NULL && router_check_query(r, c, e) < 0)
 		return -1;
 	if (r->hold == RUNS && call_param(c, "HTTP_IDEMPOTENCY_KEY")[0] != '\0')
 		return err_field(e, "Idempotency-Key",
-		    "is understood by api/execute only");
+		    "is supported by api/execute only");
 	((struct api_request *)c->context)->fields = r->fields;
 	return r->access == STREAM ? handle_stream(r, c, e) : r->handle(c, e);
 }
@@ -244,7 +246,7 @@ routes_handle(struct call *c)
 	activity_serve();
 	limits_view_refresh();
 	if (dispatch(c, &e) < 0 && c->status == 0) {
-		/* what fails because the session ends says so */
+		/* if the session is ending, that is the error */
 		if (!session_end_explain(&e) && err_status(&e) >= 500)
 			log_err(LOG_INFO, "call_failed", &e);
 		call_skip_body(c, REQUEST_SKIP_MAX);

@@ -1,5 +1,5 @@
 /*
- * routes.h: the data plane of one session.
+ * routes.h: routes the calls of one session (the data plane) to handlers.
  */
 #ifndef SANDLEASE_AGENT_API_ROUTES_H
 #define SANDLEASE_AGENT_API_ROUTES_H
@@ -9,16 +9,16 @@
 #include "common/err.h"
 #include "web/call.h"
 
-/* The largest body that is JSON: api/write's, 64 MiB as base64 and a path. */
+/* The largest JSON body, which is api/write's: 64 MiB in base64 and a path. */
 enum { API_WRITE_BODY_MAX = 86 * 1024 * 1024 };
 
-/* Whose paths are ours: /v1/sessions/<session_id>/... */
+/* Sets the session whose paths are served: /v1/sessions/<session_id>/... */
 void routes_open(const char *session_id);
 
 /* Answers one call; a serve_fn. */
 void routes_handle(struct call *c);
 
-/* Handlers, each in the file of its noun. */
+/* The handlers; each file has those of one noun. */
 int api_session_create(struct call *c, struct err *e);
 int api_session_list(struct call *c, struct err *e);
 int api_session_delete(struct call *c, struct err *e);
@@ -71,13 +71,14 @@ int api_port_watch(struct call *c, struct err *e);
 int api_watch(struct call *c, struct err *e);
 int api_watch_check(struct call *c, struct err *e);
 
-/* The terminal that the path names, held. */
+/* Finds the terminal that the path names; the caller must release it. */
 int api_terminal_find(struct call *c, struct pty **out, struct err *e)
     MUST_CHECK;
 
-/* What these share: the process that the path names, held; starting one. */
+/* Finds the process that the path names; the caller must release it. */
 int api_process_find(struct call *c, struct process **out, struct err *e)
     MUST_CHECK;
+/* Starts a process and answers the call. */
 int api_process_launch(struct call *c, const struct process_options *w,
     struct err *e) MUST_CHECK;
 

@@ -1,4 +1,4 @@
-/* session.c: POST api/session/create, api/session/delete, GET .../list. */
+/* session.c: creates, lists and deletes shells (api/session/...). */
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,14 +24,14 @@ struct create {
 
 static const struct jfield CREATE[] = {
 	JFIELD("env", struct create, env, J_OBJ, 0, 0, ENV_COUNT_MAX,
-	    "variables of its commands"),
+	    "variables for its commands"),
 	JFIELD("cwd", struct create, cwd, J_STR, 0, 0, SHELL_PATH_MAX - 1,
-	    "where it begins"),
+	    "its first directory"),
 	JFIELD("commandTimeoutMs", struct create, timeout_ms, J_INT, 0, 0,
-	    SHELL_TIMEOUT_MS_MAX, "of commands that give no timeoutMs"),
+	    SHELL_TIMEOUT_MS_MAX, "limit for commands without timeoutMs"),
 };
 
-/* A name that the caller leaves to us. */
+/* Makes a name for a shell whose client gives none. */
 static void
 invent_name(char out[SHELL_NAME_MAX])
 {

@@ -1,4 +1,4 @@
-/* setup.c: the command that is run before the session is ready. */
+/* setup.c: runs the setup of a session. */
 #include "agent/api/setup.h"
 
 #include <stdlib.h>
@@ -17,14 +17,16 @@
 
 enum { PIECE_MAX = 4096, EXIT_NOT_RUN = 126 };
 
-/* All of it under the lock, but what only its thread reads. */
+/*
+ * The lock protects all members but those that only the setup's thread reads.
+ */
 static struct {
 	struct lock lock;
-	pthread_cond_t moved; /* there is more output, or it has ended */
+	pthread_cond_t moved; /* there is more output, or the setup has ended */
 	bool begun, done;
-	char *command; /* its thread's */
-	int64_t timeout_ms;
-	int64_t bytes; /* of all it said */
+	char *command;      /* read by the setup's thread only */
+	int64_t timeout_ms; /* the same */
+	int64_t bytes;      /* of all output */
 	struct buf head, tail;
 	int exit_code;
 	int64_t began_ms, ended_ms;
@@ -55,7 +57,7 @@ keep_output(void *ctx, int which, const char *data, size_t len)
 	size_t room, n;
 
 	(void)ctx;
-	(void)which; /* in the order in which it came */
+	(void)which; /* both streams are kept together, in order of arrival */
 	lock_take(&setup.lock);
 	room = SETUP_HEAD_MAX - setup.head.len;
 	n = len < room ? len : room;
@@ -75,7 +77,7 @@ keep_line(const char *text)
 	keep_output(NULL, 1, "\n", 1);
 }
 
-/* It does not count as activity: nobody has been let in yet. */
+/* The setup is not activity: the session is not ready, and takes no calls. */
 static void *
 run_setup(void *arg)
 {
@@ -91,7 +93,7 @@ run_setup(void *arg)
 		keep_line(e.msg);
 		o.exit_code = EXIT_NOT_RUN;
 	} else if (o.timed_out) {
-		keep_line("it was ended: it took too long");
+		keep_line("the setup took too long and was ended");
 	}
 	lock_take(&setup.lock);
 	setup.done = true;
@@ -116,7 +118,7 @@ read_command(int fd, struct err *e)
 	if (n < 0)
 		return err_errno(e, "setup");
 	if (len == 0 || strlen(text) != len)
-		return err_field(e, "setup", "must be text");
+		return err_field(e, "setup", "must be text without a NUL");
 	free(setup.command);
 	setup.command = TAKE(text);
 	return 0;
@@ -131,14 +133,14 @@ begin_setup(const struct setup_question *q, struct err *e)
 	setup.timeout_ms = q->timeout_ms;
 	setup.began_ms = clock_ms();
 	if (serve_thread(run_setup, NULL) < 0)
-		return err_errno(e, "cannot begin the setup");
+		return err_errno(e, "cannot start a thread for the setup");
 	setup.begun = true;
 	return 0;
 }
 
-/* ---- telling */
+/* ---- the answer */
 
-/* Waits while there is nothing to tell; the lock is held. */
+/* Waits for new output or the end; the lock is held. */
 static void
 wait_for_news(const struct setup_question *q)
 {
@@ -149,7 +151,7 @@ wait_for_news(const struct setup_question *q)
 		(void)lock_wait_until(&setup.moved, &setup.lock, until_ms);
 }
 
-/* Text that a database takes, too: whole characters, and no NUL. */
+/* A JSON string that the database also accepts: valid UTF-8 without NUL. */
 static json_t *
 clean_text(const char *data, size_t len)
 {

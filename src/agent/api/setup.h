@@ -1,9 +1,11 @@
 /*
- * setup.h: the command that is run before the session is ready.
+ * setup.h: runs the setup, the tenant's command that runs before the session is
+ * ready.
  *
- * Once in the life of a wrapper: whoever asks first begins it, whoever asks
- * later hears what it has said and how it ended.  It runs sessionless, in
- * /workspace.  The beginning of its output is kept, and the end.
+ * A wrapper runs it at most once: the first setup_ask() with a command starts
+ * it, and later ones return its output and exit code.  It runs in a process of
+ * its own, without a shell's state, in /workspace.  The first SETUP_HEAD_MAX
+ * and the last SETUP_TAIL_MAX bytes of its output are kept.
  */
 #ifndef SANDLEASE_AGENT_API_SETUP_H
 #define SANDLEASE_AGENT_API_SETUP_H
@@ -20,16 +22,17 @@ enum {
 };
 
 struct setup_question {
-	int fd;             /* the command; -1: only whether it has begun */
-	int64_t timeout_ms; /* it may take */
-	int64_t offset;     /* what the asker has heard of its output */
-	int64_t wait_ms;    /* for more of it, or its end */
+	int fd;             /* a file with the command; -1: do not start it */
+	int64_t timeout_ms; /* the setup may take this long */
+	int64_t offset;     /* bytes of output that the caller already has */
+	int64_t wait_ms;    /* how long to wait for more output or the end */
 };
 
 /*
- * {begun, done, offset, bytes, output, exitCode, ms}: output is what stands
- * between the asker's offset and the new one, or, once it is done and all was
- * heard, its end.
+ * Adds {begun, done, offset, bytes, output, exitCode, ms} to `reply`.  `output`
+ * is the part between q->offset and the new offset.  `done` is true when the
+ * setup has ended and the caller has all of its first bytes: `output` is then
+ * the last SETUP_TAIL_MAX bytes.
  */
 int setup_ask(const struct setup_question *q, json_t *reply, struct err *e)
     MUST_CHECK;

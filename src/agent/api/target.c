@@ -1,4 +1,4 @@
-/* target.c: which file a call is about. */
+/* target.c: finds the file that a call names. */
 #include "agent/api/target.h"
 
 #include "agent/api/request.h"

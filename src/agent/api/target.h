@@ -1,8 +1,9 @@
 /*
- * target.h: which file a call is about.
+ * target.h: finds the file that a call names.
  *
- * The path as the caller wrote it goes into answers and into the context of
- * errors; where that is depends on the directory of the shell it names.
+ * Answers and the context of errors show the path as the client wrote it.  A
+ * relative path begins at the current directory of the shell that the call
+ * names.
  */
 #ifndef SANDLEASE_AGENT_API_TARGET_H
 #define SANDLEASE_AGENT_API_TARGET_H
@@ -20,18 +21,21 @@ struct target {
 	char where[FILES_PATH_MAX]; /* absolute */
 };
 
-/* The member `field` of the body; the call's context says what it is about. */
+/* Reads the path in member `field` and sets the context of errors. */
 int target_take(struct call *c, const json_t *body, const char *field,
     const char *operation, struct target *t, struct err *e) MUST_CHECK;
 
 /*
- * The context of a "file_too_large" gets the numbers; any other error passes
- * untouched.  -1.
+ * Puts both sizes into the context if the error is "file_too_large"; does
+ * nothing for other errors.  Returns -1.
  */
 int target_too_large(struct call *c, const struct target *t, int64_t max,
     int64_t actual, const struct err *e);
 
-/* {success, path, timestamp} and the members of `more`, taken over (or NULL). */
+/*
+ * Answers {success, path, timestamp} and the members of `more` (may be NULL),
+ * which it takes over.
+ */
 void target_reply(struct call *c, const struct target *t, json_t *more);
 
 #endif

@@ -1,11 +1,13 @@
-/* terminal.c: api/terminal..., all but what a terminal writes. */
+/*
+ * terminal.c: creates, lists, resizes and ends terminals, and writes their
+ * input (api/terminal/...).  Their output is in terminal_stream.c.
+ */
 #include <stdlib.h>
 #include <string.h>
 
 #include "agent/api/request.h"
 #include "agent/api/routes.h"
 #include "agent/pty/pty.h"
-#include "common/base64.h"
 #include "common/mem.h"
 #include "web/reply.h"
 
@@ -13,19 +15,19 @@ enum {
 	BODY_MAX = 64 * 1024,
 	JSON_INPUT_MAX = 4 * 1024 * 1024,
 	CHUNK = 64 * 1024,
-	PIECE = 1024 * 1024 /* is typed without another's between */
+	PIECE = 1024 * 1024 /* input that another client's cannot interrupt */
 };
 
 static const char JSON_TYPE[] = "application/json";
 
 static void
-release(struct pty **t)
+release_held(struct pty **t)
 {
 	if (*t != NULL)
 		pty_release(*t);
 }
 
-#define auto_pty __attribute__((cleanup(release)))
+#define auto_pty __attribute__((cleanup(release_held)))
 
 static json_t *
 terminal_json(struct pty *t)
@@ -68,17 +70,17 @@ static const struct jfield OPTIONS[] = {
 	JFIELD("shell", struct options, shell, J_STR, 0, 1, PTY_SHELL_MAX - 1,
 	    "program, bash unless given"),
 	JFIELD("cwd", struct options, cwd, J_STR, 0, 1, SHELL_PATH_MAX - 1,
-	    "directory, else the shell session's"),
+	    "directory; if absent the shell session's"),
 };
 
-/* Its id is to be one segment of a path. */
+/* The id must be one segment of a path. */
 static int
 check_id(const char *id, struct err *e)
 {
 	if (strchr(id, '/') != NULL || str_equal(id, ".") ||
 	    str_equal(id, ".."))
 		return err_field(e, "sessionId",
-		    "cannot be a part of a terminal's path");
+		    "must not be '.' or '..' or contain '/': it is part of the terminal's path");
 	return 0;
 }
 
@@ -178,30 +180,19 @@ api_terminal_resize(struct call *c, struct err *e)
 
 /* ---- input */
 
-/* The bytes that a body means: text, or base64 of them. */
 static int
-json_input(struct call *c, struct buf *out, struct err *e)
+read_json_input(struct call *c, struct buf *out, struct err *e)
 {
 	auto_json json_t *body = NULL;
-	const json_t *v, *how;
 	const char *encoding;
 
 	if (request_body(c, JSON_INPUT_MAX, &body, e) < 0)
 		return -1;
-	v = json_object_get(body, "data");
-	how = json_object_get(body, "encoding");
-	encoding = how == NULL ? "utf-8" : json_str(body, "encoding");
-	if (!json_is_string(v))
-		return err_field(e, "data", "must be a string");
-	if (str_equal(encoding, "base64"))
-		return base64_decode(out, json_string_value(v),
-			   json_string_length(v))
-		    ? 0
-		    : err_field(e, "data", "is not base64");
-	if (!str_equal(encoding, "utf-8") && !str_equal(encoding, "utf8"))
-		return err_field(e, "encoding", "must be utf-8 or base64");
-	buf_add(out, json_string_value(v), json_string_length(v));
-	return 0;
+	encoding = json_object_get(body, "encoding") == NULL
+	    ? "utf-8"
+	    : json_str(body, "encoding");
+	return request_decode_data(json_object_get(body, "data"), encoding, out,
+	    e);
 }
 
 static int
@@ -217,9 +208,12 @@ read_piece(struct call *c, struct buf *out, struct err *e)
 	return n < 0 ? -1 : 0;
 }
 
-/* A piece is here before it is our turn: nobody waits for a slow client. */
+/*
+ * Reads a whole piece before pty_input() waits for its turn: otherwise other
+ * clients of the terminal would wait for a slow one.
+ */
 static int
-raw_input(struct call *c, struct pty *t, size_t *written, struct err *e)
+write_raw_input(struct call *c, struct pty *t, size_t *written, struct err *e)
 {
 	auto_buf struct buf piece = { 0 };
 	struct pty_input in = { .gone_fd = call_fd(c) };
@@ -241,14 +235,14 @@ raw_input(struct call *c, struct pty *t, size_t *written, struct err *e)
 }
 
 static int
-take_input(struct call *c, struct pty *t, size_t *written, struct err *e)
+write_input(struct call *c, struct pty *t, size_t *written, struct err *e)
 {
 	auto_buf struct buf data = { 0 };
 
 	if (strncasecmp(call_param(c, "CONTENT_TYPE"), JSON_TYPE,
 		sizeof(JSON_TYPE) - 1) != 0)
-		return raw_input(c, t, written, e);
-	if (json_input(c, &data, e) < 0)
+		return write_raw_input(c, t, written, e);
+	if (read_json_input(c, &data, e) < 0)
 		return -1;
 	return pty_input(t,
 	    &(struct pty_input){ .data = data.data,
@@ -265,7 +259,7 @@ api_terminal_input(struct call *c, struct err *e)
 
 	if (api_terminal_find(c, &t, e) < 0)
 		return -1;
-	if (take_input(c, t, &written, e) < 0) {
+	if (write_input(c, t, &written, e) < 0) {
 		request_context(c,
 		    json_pack("{s:o, s:I}", "terminalId", json_lossy(pty_id(t)),
 			"written", (json_int_t)written));

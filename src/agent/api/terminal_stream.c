@@ -1,4 +1,4 @@
-/* terminal_stream.c: api/terminal/{id}/stream. */
+/* terminal_stream.c: streams a terminal's output (api/terminal/{id}/stream). */
 #include <stdlib.h>
 
 #include "agent/api/request.h"
@@ -10,20 +10,20 @@
 
 enum { OFFSET_TEXT_MAX = 24 };
 
-struct follow {
+struct terminal_stream {
 	struct call *call;
 	struct pty *pty;
 	struct child_watch watch;
 	struct pty_block *block;
 	struct buf event;
-	int64_t pos; /* what has been sent ends here */
+	int64_t pos; /* offset of the first byte that was not sent */
 };
 
 /* ---- where to begin */
 
-/* -1 unless the call says what it has seen. */
+/* Reads the offset from Last-Event-ID or the query into *out; -1: absent. */
 static int
-asked_offset(struct call *c, int64_t *out, struct err *e)
+read_offset(struct call *c, int64_t *out, struct err *e)
 {
 	const char *header = call_param(c, "HTTP_LAST_EVENT_ID");
 	const char *field = "Last-Event-ID";
@@ -45,7 +45,7 @@ asked_offset(struct call *c, int64_t *out, struct err *e)
 /* ---- events */
 
 static void
-send_event(struct follow *f)
+send_event(struct terminal_stream *f)
 {
 	buf_str(&f->event, "}\n\n");
 	call_write(f->call, f->event.data, f->event.len);
@@ -53,7 +53,7 @@ send_event(struct follow *f)
 }
 
 static void
-skip_to(struct follow *f, int64_t offset)
+skip_to(struct terminal_stream *f, int64_t offset)
 {
 	int64_t bytes = offset - f->pos;
 
@@ -66,7 +66,7 @@ skip_to(struct follow *f, int64_t offset)
 }
 
 static void
-say_output(struct follow *f)
+send_output(struct terminal_stream *f)
 {
 	const struct pty_block *b = f->block;
 
@@ -82,15 +82,15 @@ say_output(struct follow *f)
 /* ---- following */
 
 static void
-follow(struct follow *f)
+follow_terminal(struct terminal_stream *f)
 {
 	struct pty_now now;
 
 	do {
-		/* first: what it wrote before its end is there by then */
+		/* status first: all output before the end can be read then */
 		now = pty_now(f->pty);
 		while (!f->call->gone && pty_read(f->pty, f->pos, f->block))
-			say_output(f);
+			send_output(f);
 		call_flush(f->call);
 	} while (now.running && sse_wait(f->call, f->watch.fd, -1));
 	if (now.running || request_session_end(f->call, NULL))
@@ -104,7 +104,7 @@ follow(struct follow *f)
 }
 
 static void
-serve_stream(struct follow *f, int64_t asked)
+serve_stream(struct terminal_stream *f, int64_t asked)
 {
 	auto_free struct pty_block *block = xmalloc(sizeof(*block));
 	int64_t at = pty_begin(f->pty, asked);
@@ -122,20 +122,20 @@ serve_stream(struct follow *f, int64_t asked)
 		f->pos = asked;
 		skip_to(f, at);
 	}
-	follow(f);
+	follow_terminal(f);
 	buf_free(&f->event);
 }
 
 int
 api_terminal_stream(struct call *c, struct err *e)
 {
-	struct follow f = { .call = c };
+	struct terminal_stream f = { .call = c };
 	int64_t asked;
 	int rc = -1;
 
 	if (api_terminal_find(c, &f.pty, e) < 0)
 		return -1;
-	if (asked_offset(c, &asked, e) == 0 &&
+	if (read_offset(c, &asked, e) == 0 &&
 	    pty_watch(f.pty, &f.watch, e) == 0) {
 		serve_stream(&f, asked);
 		pty_unwatch(f.pty, &f.watch);

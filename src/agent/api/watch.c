@@ -1,4 +1,4 @@
-/* watch.c: POST api/watch and api/watch/check. */
+/* watch.c: reports changes of files (POST api/watch and api/watch/check). */
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 #include "web/sse.h"
 
 enum {
-	INTERVAL_MS = 75, /* between two times of telling */
+	INTERVAL_MS = 75, /* between two batches of events */
 	PIECE = 16384
 };
 
@@ -38,8 +38,8 @@ struct watch_body {
 static const struct jfield FIELDS[] = {
 	JFIELD("recursive", struct watch_body, recursive, J_BOOL, 0, 0, 1, "also what is in its directories"),
 	JFIELD("events", struct watch_body, events, J_ARR, J_OF_STRINGS, 0, CHANGE__MAX, "changes of these kinds only"),
-	JFIELD("include", struct watch_body, include, J_ARR, J_OF_STRINGS, 0, WATCH_PATTERNS_MAX, "what is told"),
-	JFIELD("exclude", struct watch_body, exclude, J_ARR, J_OF_STRINGS, 0, WATCH_PATTERNS_MAX, "what is not"),
+	JFIELD("include", struct watch_body, include, J_ARR, J_OF_STRINGS, 0, WATCH_PATTERNS_MAX, "patterns of files to report"),
+	JFIELD("exclude", struct watch_body, exclude, J_ARR, J_OF_STRINGS, 0, WATCH_PATTERNS_MAX, "patterns of files to leave out"),
 	JFIELD("since", struct watch_body, since, J_STR, 0, 1, WATCH_VERSION_MAX - 1, "the version of an earlier check"),
 };
 /* clang-format on */
@@ -61,7 +61,8 @@ read_types(const json_t *events, unsigned *out, struct err *e)
 		    !str_equal(json_string_value(v), CHANGE_NAMES[type]))
 			type++;
 		if (type == CHANGE__MAX)
-			return err_field(e, "events", "%.40s is none",
+			return err_field(e, "events",
+			    "%.40s is not a type of event",
 			    json_string_value(v));
 		*out |= 1u << type;
 	}
@@ -70,7 +71,7 @@ read_types(const json_t *events, unsigned *out, struct err *e)
 	return 0;
 }
 
-/* *out is a list, also on failure. */
+/* *out is a list that ends with NULL, also on failure. */
 static int
 read_patterns(const json_t *from, const char *field, char ***out, struct err *e)
 {
@@ -121,12 +122,12 @@ static int
 refuse_outside(const char *path, struct err *e)
 {
 	return err_set(e, ERR_DENIED, CODE_PERMISSION_DENIED,
-	    "%.180s is not in %s, where files can be watched", path, TOP);
+	    "%.150s cannot be watched: it is not in %s", path, TOP);
 }
 
 /*
- * Of a file its directory is watched: it may be replaced by another, as
- * editors do, and still be the one that was meant.
+ * For a file its directory is watched.  Editors replace a file by a new one of
+ * the same name, and a watch of the file itself would end with the old one.
  */
 static int
 find_place(const struct target *t, struct watch_options *w, struct err *e)
@@ -151,8 +152,8 @@ find_place(const struct target *t, struct watch_options *w, struct err *e)
 }
 
 static int
-read_wish(struct call *c, json_t **body, struct watch_body *b, struct target *t,
-    struct watch_options *w, struct err *e)
+read_request(struct call *c, json_t **body, struct watch_body *b,
+    struct target *t, struct watch_options *w, struct err *e)
 {
 	*b = (struct watch_body){ .recursive = 1 };
 	if (request_body(c, TARGET_BODY_MAX, body, e) < 0 ||
@@ -169,17 +170,18 @@ read_wish(struct call *c, json_t **body, struct watch_body *b, struct target *t,
 
 /* ---- the stream */
 
-struct feed {
+struct watch_stream {
 	struct call *call;
 	struct watch *watch;
-	const char *path; /* what was asked for, absolute, without a slash */
+	const char *path; /* the call's, absolute, without a slash at the end */
 	struct buf out;
-	int64_t rest_until_ms, beat_ms;
+	int64_t rest_until_ms; /* no events before this time */
+	int64_t beat_ms;       /* when the next heartbeat is due */
 	bool session_ends;
 };
 
 static void
-send_out(struct feed *f)
+send_out(struct watch_stream *f)
 {
 	if (f->out.len > 0)
 		call_write(f->call, f->out.data, f->out.len);
@@ -187,7 +189,7 @@ send_out(struct feed *f)
 }
 
 static void
-add_path(struct feed *f, const char *below)
+add_path(struct watch_stream *f, const char *below)
 {
 	buf_str(&f->out, "\"path\":\"");
 	utf8_json(&f->out, f->path, strlen(f->path));
@@ -198,7 +200,7 @@ add_path(struct feed *f, const char *below)
 }
 
 static void
-say_changes(struct feed *f, const struct changes *c)
+send_changes(struct watch_stream *f, const struct changes *c)
 {
 	char at[CLOCK_ISO_MAX];
 
@@ -217,19 +219,19 @@ say_changes(struct feed *f, const struct changes *c)
 	if (c->dropped > 0)
 		buf_fmt(&f->out,
 		    "data: {\"type\":\"error\",\"error\":\"%lld changes were "
-		    "too many to be told; look again\",\"dropped\":%lld}\n\n",
+		    "dropped; read the directory again\",\"dropped\":%lld}\n\n",
 		    (long long)c->dropped, (long long)c->dropped);
 }
 
-/* True when that was the last of it. */
+/* Sends what watch_take() returned.  True when the watch has ended. */
 static bool
-say_news(struct feed *f, const struct watch_news *n)
+send_news(struct watch_stream *f, const struct watch_news *n)
 {
-	say_changes(f, &n->changes);
+	send_changes(f, &n->changes);
 	if (n->lost)
 		buf_str(&f->out,
-		    "data: {\"type\":\"error\",\"error\":\"more has changed "
-		    "than the kernel could tell; look again\"}\n\n");
+		    "data: {\"type\":\"error\",\"error\":\"the kernel lost "
+		    "some changes; read the directory again\"}\n\n");
 	if (n->stopped != NULL)
 		buf_fmt(&f->out,
 		    "data: {\"type\":\"stopped\",\"reason\":\"%s\"}\n\n",
@@ -240,11 +242,12 @@ say_news(struct feed *f, const struct watch_news *n)
 }
 
 /*
- * Until there may be news, and time for them.  False: the client has gone.  When
- * the session ends there is no time to rest.
+ * Waits until there may be changes and rest_until_ms is over, but not longer
+ * than until the next heartbeat or the end of the session.  False: the client
+ * has gone.
  */
 static bool
-wait_news(struct feed *f)
+wait_news(struct watch_stream *f)
 {
 	bool resting = clock_left_ms(f->rest_until_ms) > 0;
 	struct pollfd p[] = { { call_fd(f->call), POLLRDHUP, 0 },
@@ -268,7 +271,7 @@ wait_news(struct feed *f)
 }
 
 static void
-follow(struct feed *f)
+follow_watch(struct watch_stream *f)
 {
 	bool last = false;
 
@@ -287,7 +290,7 @@ follow(struct feed *f)
 		if (clock_left_ms(f->rest_until_ms) > 0 ||
 		    !watch_take(f->watch, &n))
 			continue;
-		last = say_news(f, &n);
+		last = send_news(f, &n);
 		changes_free(&n.changes);
 		f->rest_until_ms = clock_ms() + INTERVAL_MS;
 		f->beat_ms = clock_ms() + SSE_HEARTBEAT_MS;
@@ -301,12 +304,12 @@ api_watch(struct call *c, struct err *e)
 {
 	auto_watch_options struct watch_options options = { 0 };
 	auto_json json_t *body = NULL;
-	struct feed f = { .call = c };
+	struct watch_stream f = { .call = c };
 	struct watch_body b;
 	struct target t;
 	size_t len;
 
-	if (read_wish(c, &body, &b, &t, &options, e) < 0 ||
+	if (read_request(c, &body, &b, &t, &options, e) < 0 ||
 	    watch_open(&options, &f.watch, e) < 0)
 		return -1;
 	len = strlen(t.where);
@@ -314,7 +317,7 @@ api_watch(struct call *c, struct err *e)
 		t.where[len - 1] = '\0';
 	f.path = t.where;
 	activity_begin(ACTIVITY_STREAMS);
-	follow(&f);
+	follow_watch(&f);
 	activity_end(ACTIVITY_STREAMS);
 	watch_close(f.watch);
 	buf_free(&f.out);
@@ -342,7 +345,7 @@ api_watch_check(struct call *c, struct err *e)
 	struct watch_body b;
 	struct target t;
 
-	if (read_wish(c, &body, &b, &t, &options, e) < 0)
+	if (read_request(c, &body, &b, &t, &options, e) < 0)
 		return -1;
 	if (b.since[0] != '\0' && !watch_is_version(b.since))
 		return err_field(e, "since", "is not the version of a check");
