@@ -213,7 +213,7 @@ help_is_rows_of_a_table(void **state)
 		settings++;
 	assert_int_equal(rows, settings);
 	assert_non_null(
-	    strstr(help, "| `sleep_after_seconds` | `600` | idle sessions"));
+	    strstr(help, "| `sleep_after_seconds` | `600` | an idle session"));
 }
 
 /* ---- files and the environment */
