@@ -1,4 +1,4 @@
-/* channel.c: messages of one JSON object and a few descriptors each. */
+/* channel.c: sends and receives messages of JSON and descriptors. */
 #include "common/channel.h"
 
 #include <errno.h>

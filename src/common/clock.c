@@ -1,4 +1,4 @@
-/* clock.c: durations, and a time stamp for people. */
+/* clock.c: measures durations, and writes a time stamp for people. */
 #include "common/clock.h"
 
 #include <limits.h>

@@ -1,4 +1,4 @@
-/* code.c: the words of the codes. */
+/* code.c: maps error codes to words and back. */
 #include "common/code.h"
 
 #include "common/mem.h"

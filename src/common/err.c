@@ -185,7 +185,7 @@ err_told(const struct err *e)
 	for (size_t i = 0; i < ARRAY_LEN(FOR_OPERATORS); i++)
 		if (FOR_OPERATORS[i].code == e->code)
 			return FOR_OPERATORS[i].told;
-	/* err_errno() made it for a full disk; a caller changed the code */
+	/* err_errno() made it for a full disk; callers may change the code */
 	if (e->kind == ERR_NO_SPACE &&
 	    (strstr(e->msg, strerror(ENOSPC)) != NULL ||
 		strstr(e->msg, strerror(EDQUOT)) != NULL ||

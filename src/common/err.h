@@ -21,7 +21,7 @@ enum err_kind {
 	ERR_INVALID,         /* the caller's input is wrong */
 	ERR_UNAUTHENTICATED, /* no key, or not a valid one */
 	ERR_DENIED,          /* a valid key that may not do this */
-	ERR_NOT_FOUND,       /* missing or another org's: the answer is equal */
+	ERR_NOT_FOUND,       /* missing, or another org's: both look alike */
 	ERR_METHOD,          /* the path exists, the method does not */
 	ERR_CONFLICT, /* refused by the present state; a retry won't help */
 	ERR_BUSY, /* refused by the present state, which is about to change */

@@ -46,7 +46,7 @@ struct call_io {
 	bool (*repeated)(void *ctx, const char *name);
 	/* The connection's descriptor; NULL: there is none. */
 	int (*fd)(void *ctx);
-	/* Sends part of a file; -1 also when the file is shorter. */
+	/* Sends part of a file uncopied; -1 also if the file is shorter. */
 	int (*send_file)(void *ctx, int fd, off_t from, int64_t len);
 	/* Ends the answer before the request is released; NULL: cannot. */
 	void (*end)(void *ctx);

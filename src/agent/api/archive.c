@@ -78,7 +78,7 @@ split_path(char path[FILES_PATH_MAX], const char **name, struct err *e)
 	return 0;
 }
 
-/* Makes an error of the helper's report. */
+/* Makes an error from the helper's report. */
 static int
 set_pack_error(struct helper *w, const char *path, struct err *e)
 {
@@ -206,7 +206,7 @@ reply_outcome(struct call *c, struct helper *w, const char *path, struct err *e)
 	int status;
 
 	n = helper_read(w->out, text, REPORT_MAX);
-	mem_close_fd(&w->out); /* so that a longer report does not block */
+	mem_close_fd(&w->out); /* a longer report must not block the helper */
 	status = helper_wait(w);
 	if (n <= 0 || json_parse(text, (size_t)n, &said, e) < 0 ||
 	    !json_is_object(said))

@@ -1,6 +1,4 @@
-/*
- * context.c: creates, lists and deletes code contexts (api/contexts, health).
- */
+/* context.c: handles api/contexts and GET api/interpreter/health. */
 #include <stdio.h>
 #include <string.h>
 

@@ -31,7 +31,7 @@ put_mode(char out[10], mode_t mode)
 {
 	static const struct {
 		mode_t bit;
-		const char *marks; /* with and without x */
+		const char *marks; /* the letter if x is set, and if not */
 	} SPECIAL[] = { { S_ISUID, "sS" }, { S_ISGID, "sS" },
 		{ S_ISVTX, "tT" } };
 

@@ -162,7 +162,7 @@ send_session_end(struct port_watch *w)
 	    json_pack("{s:i}", "port", w->probe.port));
 }
 
-/* True when the process has ended; the client then has the last event. */
+/* True when the process has ended; then it also sends the last event. */
 static bool
 has_exited(struct port_watch *w)
 {

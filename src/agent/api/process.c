@@ -145,7 +145,7 @@ api_process_start(struct call *c, struct err *e)
 	return api_process_launch(c, &w, e);
 }
 
-/* ---- looking */
+/* ---- listing */
 
 static bool
 is_status(const char *s)

@@ -254,7 +254,7 @@ put_file(struct call *c, const char *path, int mode, struct err *e)
 	if (temp_file_open(&d, path, mode, e) < 0 ||
 	    take_body(c, &d, &size, e) < 0)
 		return -1;
-	/* another call may have changed the file while the body came */
+	/* check again: the file may have changed while the body came */
 	if (d.temp[0] != '\0' && check_present(c, path, e) < 0)
 		return -1;
 	if (temp_file_commit(&d, only_new, e) < 0)

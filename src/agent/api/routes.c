@@ -69,12 +69,10 @@ commands(struct call *c, struct err *e)
 
 /* In the column `access`: the call stays open as long as its client wants. */
 enum { STREAM = 1 };
-/*
- * In the column `hold`: the route runs tenant code; Idempotency-Key is refused.
- */
+/* In the column `hold`: it runs a command, and refuses an Idempotency-Key. */
 enum { RUNS = 1 };
 
-/* Members of bodies.  The SDK sends `origin`, which is ignored. */
+/* Members of bodies.  The SDK's `origin`, which says who asks, is ignored. */
 #define EXECUTION "executionId,onDisconnect"
 #define COMMAND "command,sessionId,timeoutMs,cwd,env,origin,shell," EXECUTION
 #define PORT "port,mode,path,statusMin,statusMax,interval,processId"

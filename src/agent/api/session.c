@@ -33,7 +33,7 @@ static const struct jfield CREATE[] = {
 
 /* Makes a name for a shell whose client gives none. */
 static void
-invent_name(char out[SHELL_NAME_MAX])
+make_name(char out[SHELL_NAME_MAX])
 {
 	char random[ID_REQUEST_LEN + 1];
 	struct timespec now;
@@ -87,7 +87,7 @@ api_session_create(struct call *c, struct err *e)
 	if (request_body(c, BODY_MAX, &body, e) < 0)
 		return -1;
 	if (json_object_get(body, "id") == NULL)
-		invent_name(name);
+		make_name(name);
 	else if (decode_name(body, "id", name, e) < 0)
 		return -1;
 	request_context(c, json_pack("{s:s}", "sessionId", name));

@@ -15,7 +15,7 @@ enum {
 	BODY_MAX = 64 * 1024,
 	JSON_INPUT_MAX = 4 * 1024 * 1024,
 	CHUNK = 64 * 1024,
-	PIECE = 1024 * 1024 /* input that another client's cannot interrupt */
+	PIECE = 1024 * 1024 /* written without other clients' input between */
 };
 
 static const char JSON_TYPE[] = "application/json";
@@ -110,7 +110,7 @@ api_terminal_create(struct call *c, struct err *e)
 	return reply_container(c, json_pack("{s:o}", "terminal", shown));
 }
 
-/* ---- looking */
+/* ---- listing */
 
 int
 api_terminal_list(struct call *c, struct err *e)
