@@ -103,7 +103,7 @@ channel_send(int sock, const json_t *msg, const int *fds, size_t count,
 
 	if (io.iov_len > CHANNEL_MSG_MAX || count > CHANNEL_FDS_MAX)
 		return err_set(e, ERR_TOO_LARGE, CODE_MESSAGE_TOO_LARGE,
-		    "a control message of %zu bytes and %zu descriptors",
+		    "a control message of %zu bytes and %zu descriptors is over the limit",
 		    io.iov_len, count);
 	if (count > 0) {
 		struct cmsghdr *h;
@@ -175,7 +175,7 @@ channel_recv(int sock, int64_t deadline_ms, json_t **msg,
 	if ((m.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) != 0) {
 		channel_fds_close(fds);
 		return err_set(e, ERR_TOO_LARGE, CODE_MESSAGE_TOO_LARGE,
-		    "a control message over the limit");
+		    "the other end sent a control message over the limit");
 	}
 	if (json_parse(text, (size_t)n, msg, e) < 0) {
 		channel_fds_close(fds);

@@ -127,7 +127,7 @@ set_list(const struct setting *s, const char *value, struct conf_list *to,
 		    !str_to_int(word, s->min, s->max, &to->at[to->count]))
 			return err_set(e, ERR_INVALID, CODE_BAD_SETTING,
 			    "%s:%d: %s: must be 1 to %d numbers from %" PRId64
-			    " to %" PRId64 ", divided by commas",
+			    " to %" PRId64 ", separated by commas",
 			    where, line, s->name, CONF_LIST_MAX, s->min,
 			    s->max);
 	return 0;

@@ -63,7 +63,7 @@ kernel_limits_check(const char *root, void (*say)(const char *text))
 			continue;
 		snprintf(text, sizeof(text),
 		    "%s is %" PRId64 " and should be at least %" PRId64
-		    ": sessions can take all %s from each other",
+		    ": one session could use up all %s of the host",
 		    l->name, value, l->least, l->what);
 		say(text);
 		small++;

@@ -82,7 +82,7 @@ router_match(const struct route *routes, size_t count, struct call *c,
 		return NULL;
 	}
 	call_header(c, "Allow", allow.data);
-	err_set(e, ERR_METHOD, CODE_METHOD_NOT_ALLOWED, "this path takes %s",
+	err_set(e, ERR_METHOD, CODE_METHOD_NOT_ALLOWED, "this path supports %s",
 	    allow.data);
 	return NULL;
 }

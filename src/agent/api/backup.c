@@ -247,7 +247,8 @@ check_part(const json_t *one, int64_t archive_size, struct err *e)
 	if (!str_starts(url, "https://") || url[8] == '\0')
 		return err_field(e, "url", "must be an https:// URL");
 	if (p.offset > archive_size || p.size > archive_size - p.offset)
-		return err_field(e, "size", "goes beyond the archive");
+		return err_field(e, "size",
+		    "must not go beyond the end of the archive");
 	return 0;
 }
 

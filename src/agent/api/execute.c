@@ -65,7 +65,7 @@ choose_place(struct call *c, const json_t *body, const struct options *o,
 	    str_equal(w->exec.shell, EXEC_SESSIONLESS);
 	if (w->background && streams)
 		return err_field(e, "background",
-		    "has no stream: see api/process/start");
+		    "cannot be combined with a stream; use api/process/start");
 	if (o->shell == 1 && (w->beside || w->background))
 		return err_field(e, "shell",
 		    "must be false: this command has a process of its own");

@@ -30,7 +30,7 @@ static int
 take_offset(const char *text, const char *field, int64_t *out, struct err *e)
 {
 	if (!str_to_int(text, 0, INT64_MAX, out))
-		return err_field(e, field, "must be the number of a byte");
+		return err_field(e, field, "must be an offset in bytes");
 	return 0;
 }
 

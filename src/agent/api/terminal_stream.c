@@ -38,7 +38,7 @@ read_offset(struct call *c, int64_t *out, struct err *e)
 		header = text;
 	}
 	if (present && !str_to_int(header, 0, INT64_MAX, out))
-		return err_field(e, field, "must be the number of a byte");
+		return err_field(e, field, "must be an offset in bytes");
 	return 0;
 }
 

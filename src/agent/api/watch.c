@@ -348,7 +348,8 @@ api_watch_check(struct call *c, struct err *e)
 	if (read_request(c, &body, &b, &t, &options, e) < 0)
 		return -1;
 	if (b.since[0] != '\0' && !watch_is_version(b.since))
-		return err_field(e, "since", "is not the version of a check");
+		return err_field(e, "since",
+		    "must be the version of an earlier check");
 	if (watch_check(&options, b.since[0] != '\0' ? b.since : NULL, &answer,
 		version, e) < 0)
 		return -1;

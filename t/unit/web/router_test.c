@@ -121,7 +121,7 @@ a_wrong_method_is_told_the_right_ones(void **state)
 	assert_null(match(&c, &e));
 	assert_code(e.code, CODE_METHOD_NOT_ALLOWED);
 	assert_string_equal(c.headers.data, "Allow: GET, DELETE\r\n");
-	assert_string_equal(e.msg, "this path takes GET, DELETE");
+	assert_string_equal(e.msg, "this path supports GET, DELETE");
 	fake_end(&f, &c);
 }
 
