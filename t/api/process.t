@@ -240,7 +240,8 @@ def input_is_written_and_closed():
     equal(logs(pid)["stdout"], "<one>\n<two>\n<\u00e4>\nend\n", "what it read")
     pid = start("sleep 9005.%d" % ME)
     for bad in ({}, {"data": 1}, {"data": "!", "encoding": "base64"},
-                {"data": "x", "encoding": "x"}, {"data": "x", "close": 1}):
+                {"data": "x", "encoding": "x"}, {"data": "x", "encoding": ""},
+                {"data": "x", "encoding": 1}, {"data": "x", "close": 1}):
         container_error(call("POST", path(pid + "/input"), bad), 400,
                         "VALIDATION_FAILED")
     expect(200, call("POST", path(pid + "/input"), {"close": True}))

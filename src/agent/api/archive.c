@@ -123,7 +123,7 @@ send_archive(struct call *c, struct helper *w, const char *path,
 int
 api_archive_get(struct call *c, struct err *e)
 {
-	auto_helper struct helper w = WORKER_NONE;
+	auto_helper struct helper w = HELPER_NONE;
 	const char *argv[] = { "/proc/self/exe", "pack", NULL, NULL, NULL };
 	char path[FILES_PATH_MAX];
 	const struct format *f;
@@ -142,7 +142,7 @@ api_archive_get(struct call *c, struct err *e)
 	}
 	if (helper_start(&w,
 		&(struct helper_plan){ argv, path[0] != '\0' ? path : "/",
-		    WORKER_PIPE, WORKER_PIPE, WORKER_PIPE },
+		    HELPER_PIPE, HELPER_PIPE, HELPER_PIPE },
 		e) < 0)
 		return -1;
 	activity_begin(ACTIVITY_STREAMS);
@@ -228,15 +228,15 @@ int
 api_archive_put(struct call *c, struct err *e)
 {
 	static const char *const ARGV[] = { "/proc/self/exe", "unpack", NULL };
-	auto_helper struct helper w = WORKER_NONE;
+	auto_helper struct helper w = HELPER_NONE;
 	char path[FILES_PATH_MAX];
 	int rc;
 
 	if (rawpath_of(c, "archive.write", path, e) < 0 ||
 	    files_make_dir(path, true, e) < 0 ||
 	    helper_start(&w,
-		&(struct helper_plan){ ARGV, path, WORKER_PIPE, WORKER_PIPE,
-		    WORKER_PIPE },
+		&(struct helper_plan){ ARGV, path, HELPER_PIPE, HELPER_PIPE,
+		    HELPER_PIPE },
 		e) < 0)
 		return -1;
 	activity_begin(ACTIVITY_STREAMS);

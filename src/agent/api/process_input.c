@@ -33,19 +33,6 @@ static const char BYTES_TYPE[] = "application/octet-stream";
 
 /* ---- JSON */
 
-/* Decodes the member `data`, if there is one. */
-static int
-decode_data(const json_t *body, struct buf *out, struct err *e)
-{
-	const json_t *data = json_object_get(body, "data");
-	const char *encoding = json_str(body, "encoding");
-
-	if (data == NULL)
-		return 0;
-	return request_decode_data(data,
-	    str_empty(encoding) ? "utf-8" : encoding, out, e);
-}
-
 static int
 write_json(struct call *c, struct process_input *in, bool *end, struct err *e)
 {
@@ -53,14 +40,17 @@ write_json(struct call *c, struct process_input *in, bool *end, struct err *e)
 	auto_buf struct buf data = { 0 };
 	const json_t *close;
 
-	if (request_body(c, JSON_MAX, &body, e) < 0 ||
-	    decode_data(body, &data, e) < 0)
+	if (request_body(c, JSON_MAX, &body, e) < 0)
 		return -1;
 	close = json_object_get(body, "close");
 	if (close != NULL && !json_is_boolean(close))
 		return err_field(e, "close", "must be true or false");
-	if (close == NULL && json_object_get(body, "data") == NULL)
-		return err_field(e, "data", "is required");
+	if (json_object_get(body, "data") == NULL) {
+		if (close == NULL)
+			return err_field(e, "data", "is required");
+	} else if (request_decode_data(body, &data, e) < 0) {
+		return -1;
+	}
 	if (process_input_open(in, in->process, call_fd(c), e) < 0)
 		return -1;
 	*end = json_is_true(close);

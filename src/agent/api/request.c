@@ -274,9 +274,13 @@ request_shell(struct call *c, const json_t *body, char out[SHELL_NAME_MAX],
 }
 
 int
-request_decode_data(const json_t *data, const char *encoding, struct buf *out,
-    struct err *e)
+request_decode_data(const json_t *body, struct buf *out, struct err *e)
 {
+	const json_t *data = json_object_get(body, "data");
+	const char *encoding = json_object_get(body, "encoding") == NULL
+	    ? "utf-8"
+	    : json_str(body, "encoding");
+
 	if (!json_is_string(data))
 		return err_field(e, "data", "must be a string");
 	if (str_equal(encoding, "base64"))

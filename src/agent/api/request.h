@@ -57,11 +57,11 @@ int request_shell(struct call *c, const json_t *body, char out[SHELL_NAME_MAX],
     struct err *e) MUST_CHECK;
 
 /*
- * Appends the bytes that the string `data` stands for: text ("utf-8", "utf8")
- * or base64, as `encoding` says.
+ * Appends the bytes that the member `data` stands for: text or base64, as the
+ * member `encoding` says ("utf-8", "utf8", "base64"; by default "utf-8").
  */
-int request_decode_data(const json_t *data, const char *encoding,
-    struct buf *out, struct err *e) MUST_CHECK;
+int request_decode_data(const json_t *body, struct buf *out, struct err *e)
+    MUST_CHECK;
 
 /* Writes any bytes as the inside of a JSON string. */
 void request_write_text(struct call *c, const char *data, size_t len);

@@ -184,15 +184,10 @@ static int
 read_json_input(struct call *c, struct buf *out, struct err *e)
 {
 	auto_json json_t *body = NULL;
-	const char *encoding;
 
-	if (request_body(c, JSON_INPUT_MAX, &body, e) < 0)
-		return -1;
-	encoding = json_object_get(body, "encoding") == NULL
-	    ? "utf-8"
-	    : json_str(body, "encoding");
-	return request_decode_data(json_object_get(body, "data"), encoding, out,
-	    e);
+	return request_body(c, JSON_INPUT_MAX, &body, e) < 0
+	    ? -1
+	    : request_decode_data(body, out, e);
 }
 
 static int
