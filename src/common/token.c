@@ -107,9 +107,11 @@ int
 seal_keys_load(const char *path, struct seal_keys *k, struct err *e)
 {
 	auto_fd int fd = open(path, O_RDONLY | O_CLOEXEC);
-	char text[KEY_FILE_MAX + 1], *save = NULL;
+	char text[KEY_FILE_MAX + 1];
 	struct stat st;
+	size_t number = 0;
 	ssize_t n;
+	int rc = 0;
 
 	k->count = 0;
 	if (fd < 0 || fstat(fd, &st) < 0)
@@ -121,17 +123,19 @@ seal_keys_load(const char *path, struct seal_keys *k, struct err *e)
 	if (n < 0)
 		return err_errno(e, "seal_key_file %s", path);
 	text[n] = '\0';
-	for (char *line = strtok_r(text, "\n", &save); line != NULL;
-	     line = strtok_r(NULL, "\n", &save))
-		if (parse_key(line, k) < 0)
-			return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
+	for (char *rest = text, *line; rc == 0 && rest != NULL;) {
+		line = strsep(&rest, "\n");
+		number++;
+		if (*line != '\0' && parse_key(line, k) < 0)
+			rc = err_set(e, ERR_INTERNAL, CODE_INTERNAL,
 			    "seal_key_file %s: line %zu is not \"id:64 hex\"",
-			    path, k->count + 1);
+			    path, number);
+	}
 	sodium_memzero(text, sizeof(text));
-	if (k->count == 0)
+	if (rc == 0 && k->count == 0)
 		return err_set(e, ERR_INTERNAL, CODE_INTERNAL,
 		    "seal_key_file %s: holds no key", path);
-	return 0;
+	return rc;
 }
 
 int

@@ -288,6 +288,7 @@ bad_key_files_are_refused(void **state)
 		{ "a:" HEX64 "\n", 0604, "others may read it" },
 		{ "nokey\n", 0600, "line 1 is not" },
 		{ "a:" HEX64 "\nb:00\n", 0600, "line 2 is not" },
+		{ "a:" HEX64 "\n\nb:00\n", 0600, "line 3 is not" },
 		{ "a:" HEX64 "00\n", 0600, "line 1 is not" },
 		{ "tenletters:" HEX64 "\n", 0600, "line 1 is not" },
 		{ "a:zz" HEX64 "\n", 0600, "line 1 is not" },
