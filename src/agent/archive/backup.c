@@ -76,7 +76,7 @@ start_squasher(struct backup_work *m, struct err *e)
 	    m->b->threads < THREADS_MAX ? m->b->threads : THREADS_MAX);
 	snprintf(mode, sizeof(mode), "%o", (unsigned)(st.st_mode & 0777));
 	return helper_start(&m->squasher,
-	    &(struct helper_plan){ argv, "/", WORKER_PIPE, null, WORKER_PIPE },
+	    &(struct helper_plan){ argv, "/", HELPER_PIPE, null, HELPER_PIPE },
 	    e);
 }
 
@@ -86,8 +86,8 @@ start_packer(struct backup_work *m, const char *format, int out, struct err *e)
 	const char *argv[] = { "/proc/self/exe", "backup", format, NULL };
 
 	return helper_start(&m->packer,
-	    &(struct helper_plan){ argv, m->b->dir, WORKER_PIPE, out,
-		WORKER_PIPE },
+	    &(struct helper_plan){ argv, m->b->dir, HELPER_PIPE, out,
+		HELPER_PIPE },
 	    e);
 }
 
@@ -198,8 +198,8 @@ backup_create(const struct backup *b, const struct helper_boss *boss,
 	__attribute__((
 	    cleanup(backup_work_end))) struct backup_work m = { .b = b,
 		.boss = boss,
-		.packer = WORKER_NONE,
-		.squasher = WORKER_NONE,
+		.packer = HELPER_NONE,
+		.squasher = HELPER_NONE,
 		.temp = { .fd = -1, .beside = true } };
 	struct stat st;
 

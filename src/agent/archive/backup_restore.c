@@ -55,7 +55,7 @@ start_unpacker(struct helper *w, bool squashfs, int fd, const char *where,
 		    BACKUP_UNSQUASHFS);
 	return helper_start(w,
 	    &(struct helper_plan){ squashfs ? THEIRS : OURS, where, fd,
-		squashfs ? null : WORKER_PIPE, squashfs ? WORKER_PIPE : null },
+		squashfs ? null : HELPER_PIPE, squashfs ? HELPER_PIPE : null },
 	    e);
 }
 
@@ -63,7 +63,7 @@ static int
 extract_archive(const struct backup *b, const struct helper_boss *boss, int fd,
     const char *where, struct err *e)
 {
-	auto_helper struct helper w = WORKER_NONE;
+	auto_helper struct helper w = HELPER_NONE;
 	auto_buf struct buf said = { 0 };
 	bool squashfs = is_squashfs(fd);
 	int status;

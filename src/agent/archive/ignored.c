@@ -19,7 +19,7 @@ static int
 run_git(const struct helper_plan *p, const struct helper_boss *boss,
     struct buf *said, int *status, struct err *e)
 {
-	auto_helper struct helper w = WORKER_NONE;
+	auto_helper struct helper w = HELPER_NONE;
 	struct helper_boss hurried = *boss;
 
 	hurried.deadline_ms = clock_ms() + GIT_MS;
@@ -42,7 +42,7 @@ ignored_send(const char *dir, int to, const struct helper_boss *boss,
 
 	if (null < 0)
 		return err_errno(e, "/dev/null");
-	if (run_git(&(struct helper_plan){ INSIDE, dir, null, WORKER_PIPE,
+	if (run_git(&(struct helper_plan){ INSIDE, dir, null, HELPER_PIPE,
 			null },
 		boss, &said, &status, e) < 0)
 		return -1;

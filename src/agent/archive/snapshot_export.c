@@ -71,14 +71,14 @@ static int
 send_archive(int to, struct err *e)
 {
 	static const char *const ARGV[] = { "/proc/self/exe", "keep", NULL };
-	auto_helper struct helper w = WORKER_NONE;
+	auto_helper struct helper w = HELPER_NONE;
 	auto_buf struct buf words = { 0 };
 	auto_fd int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
 	if (null < 0)
 		return err_errno(e, "/dev/null");
 	if (helper_start(&w,
-		&(struct helper_plan){ ARGV, "/", null, to, WORKER_PIPE },
+		&(struct helper_plan){ ARGV, "/", null, to, HELPER_PIPE },
 		e) < 0)
 		return -1;
 	return wait_for_helper(&w, to, &words) == 0 ? 0

@@ -53,9 +53,9 @@ helper_start(struct helper *w, const struct helper_plan *p, struct err *e)
 	auto_fd int out = -1;
 	auto_fd int err = -1;
 
-	if ((p->in == WORKER_PIPE && make_pipe(&in, &w->in, e) < 0) ||
-	    (p->out == WORKER_PIPE && make_pipe(&w->out, &out, e) < 0) ||
-	    (p->err == WORKER_PIPE && make_pipe(&w->err, &err, e) < 0))
+	if ((p->in == HELPER_PIPE && make_pipe(&in, &w->in, e) < 0) ||
+	    (p->out == HELPER_PIPE && make_pipe(&w->out, &out, e) < 0) ||
+	    (p->err == HELPER_PIPE && make_pipe(&w->err, &err, e) < 0))
 		return -1;
 	return spawn_start(&(struct spawn){ .argv = p->argv,
 			       .envp = envp,

@@ -18,9 +18,9 @@
 #include "common/str.h"
 #include "web/call.h"
 
-enum { WORKER_PIPE = -1 };
+enum { HELPER_PIPE = -1 };
 
-/* Borrowed descriptors; WORKER_PIPE: make a pipe to or from the wrapper. */
+/* Borrowed descriptors; HELPER_PIPE: make a pipe to or from the wrapper. */
 struct helper_plan {
 	const char *const *argv;
 	const char *cwd;
@@ -33,7 +33,7 @@ struct helper {
 };
 
 #define auto_helper __attribute__((cleanup(helper_end)))
-#define WORKER_NONE                                                            \
+#define HELPER_NONE                                                            \
 	{                                                                      \
 		.child = { -1, -1 }, .in = -1, .out = -1, .err = -1            \
 	}
