@@ -20,7 +20,8 @@ LINT += \
 	t/lint/tour.t \
 	t/lint/units.t \
 	t/lint/version.t \
-	t/lint/waits.t
+	t/lint/waits.t \
+	t/lint/words.t
 
 EXTRA_DIST += \
 	.ci/run \
