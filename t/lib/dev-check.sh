@@ -197,8 +197,9 @@ check_one() {
 	check_time "$name" "$since"
 }
 
-# check_beside COMMAND...: commands of this file, as words each, side by side; what
-# each has to say comes when it has ended.  For parts that leave a core idle.
+# check_beside COMMAND...: runs shell commands side by side, each in a process of its
+# own, prints the output of each when all have ended, and adds up their counts.  For
+# parts that leave a core idle.  A command that ends without counts is one failure.
 check_beside() {
 	local -a logs=() jobs=()
 	local command log p f s
