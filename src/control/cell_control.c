@@ -17,12 +17,12 @@ is_gone(struct control *ctl, const struct agent_target *t, bool *gone,
     struct err *e)
 {
 	int64_t deadline_ms = clock_ms() + ctl->conf->discovery_seconds * 1000;
-	struct agent_sight sight;
+	struct agent_wrappers found;
 
 	*gone = false;
-	if (agent_seal(&ctl->provider, t, deadline_ms, &sight, e) < 0)
+	if (agent_seal(&ctl->provider, t, deadline_ms, &found, e) < 0)
 		return -1;
-	if (sight.count > 0)
+	if (found.count > 0)
 		return 0;
 	return ctl->provider.ops->cell_gone(&ctl->provider, t->sandbox,
 	    t->session, gone, e);
@@ -63,7 +63,7 @@ int
 cell_control_end(struct control *ctl, const struct agent_target *t,
     struct err *e)
 {
-	struct agent_sight sight;
+	struct agent_wrappers found;
 	bool gone;
 
 	if (is_gone(ctl, t, &gone, e) < 0)
@@ -71,7 +71,7 @@ cell_control_end(struct control *ctl, const struct agent_target *t,
 	if (gone)
 		return 0;
 	if (agent_kill(&ctl->provider, t, KILL_WAIT_MS,
-		clock_ms() + 2 * KILL_WAIT_MS, &sight, e) < 0 ||
+		clock_ms() + 2 * KILL_WAIT_MS, &found, e) < 0 ||
 	    is_gone(ctl, t, &gone, e) < 0)
 		return -1;
 	if (!gone)

@@ -59,28 +59,28 @@ discover_never_answered(struct control *ctl, const struct session_row *s)
 	    str_equal(seen.incarnation, s->sandbox.incarnation);
 }
 
-enum sight
+enum look_result
 discover(struct control *ctl, const struct session_row *s, bool *down,
     struct err *e)
 {
 	const struct agent_target t = control_target(s);
 	int64_t deadline = clock_ms() + ctl->conf->discovery_seconds * 1000;
-	struct agent_sight sight;
+	struct agent_wrappers found;
 
 	*down = false;
 	if (str_equal(s->host, ctl->conf->host_name) &&
 	    str_equal(s->boot_id, ctl->provider.boot_id) &&
-	    agent_look(&ctl->provider, &t, 0, deadline, &sight, e) == 0) {
-		if (sight.count == 0)
-			return SIGHT_ABSENT;
-		if (sight.count == 1 &&
-		    sight.wrapper[0].generation == s->generation &&
-		    str_equal(sight.wrapper[0].instance, s->instance))
-			return SIGHT_OURS;
-		return SIGHT_OTHER;
+	    agent_look(&ctl->provider, &t, 0, deadline, &found, e) == 0) {
+		if (found.count == 0)
+			return LOOK_ABSENT;
+		if (found.count == 1 &&
+		    found.wrapper[0].generation == s->generation &&
+		    str_equal(found.wrapper[0].instance, s->instance))
+			return LOOK_OURS;
+		return LOOK_OTHER;
 	}
 	*down = discover_sandbox_down(ctl, s, e);
-	return *down ? SIGHT_ABSENT : SIGHT_UNKNOWN;
+	return *down ? LOOK_ABSENT : LOOK_UNKNOWN;
 }
 
 int
@@ -88,12 +88,12 @@ discover_seal(struct control *ctl, const struct session_row *s, bool *absent,
     struct err *e)
 {
 	const struct agent_target t = control_target(s);
-	struct agent_sight sight;
+	struct agent_wrappers found;
 
 	if (agent_seal(&ctl->provider, &t,
-		clock_ms() + ctl->conf->discovery_seconds * 1000, &sight,
+		clock_ms() + ctl->conf->discovery_seconds * 1000, &found,
 		e) < 0)
 		return -1;
-	*absent = sight.count == 0;
+	*absent = found.count == 0;
 	return 0;
 }

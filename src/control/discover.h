@@ -9,18 +9,18 @@
 
 #include "control/control.h"
 
-enum sight {
-	SIGHT_ABSENT, /* nothing of the session, and that is a fact */
-	SIGHT_OURS,   /* exactly one wrapper, of the lease's instance */
-	SIGHT_OTHER,  /* two wrappers, a wrong instance or generation */
-	SIGHT_UNKNOWN /* could not look; e says why */
+enum look_result {
+	LOOK_ABSENT, /* nothing of the session, and that is a fact */
+	LOOK_OURS,   /* exactly one wrapper, of the lease's instance */
+	LOOK_OTHER,  /* two wrappers, a wrong instance or generation */
+	LOOK_UNKNOWN /* could not look; e says why */
 };
 
 /*
  * Looks for the session's wrapper without sealing: before a launch or reuse.
  * *down: it is absent because the whole sandbox is down.
  */
-enum sight discover(struct control *ctl, const struct session_row *s,
+enum look_result discover(struct control *ctl, const struct session_row *s,
     bool *down, struct err *e);
 
 /*

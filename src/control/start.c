@@ -386,7 +386,7 @@ seal_absent(struct control *ctl, const struct session_row *s, struct err *e)
  */
 static int
 look_under_lock(struct control *ctl, const struct session_row *s,
-    enum sight *sight, struct err *e)
+    enum look_result *found, struct err *e)
 {
 	bool down;
 	size_t siblings;
@@ -394,8 +394,8 @@ look_under_lock(struct control *ctl, const struct session_row *s,
 
 	if (control_lock(ctl, s->sandbox.id, e) < 0)
 		return -1;
-	*sight = discover(ctl, s, &down, e);
-	if (*sight == SIGHT_ABSENT && !down)
+	*found = discover(ctl, s, &down, e);
+	if (*found == LOOK_ABSENT && !down)
 		rc = seal_absent(ctl, s, e);
 	CRASH_POINT("look.looked");
 	if (down && discover_row_runs(s)) {
@@ -414,23 +414,23 @@ static int
 look_and_start(struct control *ctl, const struct session_row *s,
     int64_t deadline_ms, struct err *e)
 {
-	enum sight sight = SIGHT_UNKNOWN;
+	enum look_result found = LOOK_UNKNOWN;
 
-	if (look_under_lock(ctl, s, &sight, e) < 0)
+	if (look_under_lock(ctl, s, &found, e) < 0)
 		return -1;
-	switch (sight) {
-	case SIGHT_ABSENT:
+	switch (found) {
+	case LOOK_ABSENT:
 		if (s->state == SESSION_READY)
 			control_note_death(ctl, s->sandbox.id, s->id,
 			    s->generation);
 		return restart(ctl, s, deadline_ms, e);
-	case SIGHT_OURS:
+	case LOOK_OURS:
 		if (s->lease == LEASE_OWNS_WRAPPER)
 			return reuse(ctl, s, deadline_ms, e);
 		return refuse_until_gone(ctl, s, "unexpected-wrapper", e);
-	case SIGHT_OTHER:
+	case LOOK_OTHER:
 		return refuse_until_gone(ctl, s, "unexpected-wrapper", e);
-	case SIGHT_UNKNOWN:
+	case LOOK_UNKNOWN:
 		return refuse_until_gone(ctl, s, "observation-failed", e);
 	}
 	return err_set(e, ERR_INTERNAL, CODE_INTERNAL,

@@ -143,7 +143,7 @@ choose_asked(const struct control *ctl, struct wave *w, bool there)
 	for (size_t i = 0; i < w->count; i++) {
 		struct wave_stop *s = &w->stop[i];
 
-		if (there ? s->ask->answered && s->ask->sight.count > 0
+		if (there ? s->ask->answered && s->ask->found.count > 0
 			  : s->located && is_here(ctl, &s->s))
 			c.who[c.count++] = s->ask;
 	}
@@ -232,7 +232,7 @@ seal_all(struct control *ctl, struct wave *w)
 }
 
 static int64_t
-latest_seen(const struct agent_sight *s)
+latest_seen(const struct agent_wrappers *s)
 {
 	int64_t latest = 0;
 
@@ -260,7 +260,7 @@ later_generations(const struct wave *w)
 	for (size_t i = 0; i < w->count; i++) {
 		const struct wave_stop *s = &w->stop[i];
 		int64_t seen =
-		    s->ask->answered ? latest_seen(&s->ask->sight) : 0;
+		    s->ask->answered ? latest_seen(&s->ask->found) : 0;
 
 		if (seen > s->s.generation)
 			json_array_append_new(list,
@@ -302,7 +302,7 @@ raise_rows(struct control *ctl, struct wave *w)
 
 		if (!find_answer(r, s, &row))
 			continue;
-		s->s.generation = latest_seen(&one->sight);
+		s->s.generation = latest_seen(&one->found);
 		one->target.generation = s->s.generation;
 		agent_ask_all(&ctl->provider, AGENT_SEAL, 0,
 		    clock_ms() + ctl->conf->discovery_seconds * 1000, &one, 1);
@@ -325,7 +325,7 @@ conclude(struct control *ctl, struct wave_stop *s)
 		s->timed_out = s->why.code == CODE_TIMED_OUT;
 		return;
 	}
-	if (s->ask->sight.count == 0 &&
+	if (s->ask->found.count == 0 &&
 	    ctl->provider.ops->cell_gone(&ctl->provider, t->sandbox, t->session,
 		&s->absent, &s->why) < 0) {
 		s->absent = false;

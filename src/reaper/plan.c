@@ -2,7 +2,7 @@
 #include "reaper/plan.h"
 
 enum plan_action
-plan_sandbox(const struct plan_row *row, enum plan_sight seen)
+plan_sandbox(const struct plan_row *row, enum plan_seen seen)
 {
 	if (seen == PLAN_UNKNOWN || row->other_host)
 		return PLAN_NOTHING; /* not known, or not ours: touch nothing */

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 /* The presence of a sandbox, as its host sees it. */
-enum plan_sight { PLAN_RUNNING, PLAN_STOPPED, PLAN_ABSENT, PLAN_UNKNOWN };
+enum plan_seen { PLAN_RUNNING, PLAN_STOPPED, PLAN_ABSENT, PLAN_UNKNOWN };
 
 /* A sandbox as its row has it; known = false when there is no row. */
 struct plan_row {
@@ -33,7 +33,7 @@ enum plan_action {
 };
 
 /* Decides about one sandbox on this host. */
-enum plan_action plan_sandbox(const struct plan_row *row, enum plan_sight seen);
+enum plan_action plan_sandbox(const struct plan_row *row, enum plan_seen seen);
 
 /* Why a wrapper is asked what it is doing. */
 enum plan_due {

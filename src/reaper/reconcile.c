@@ -13,7 +13,7 @@
 #include "reaper/snapshots.h"
 
 /* Reads `presence` of inventory_sandboxes(). */
-static enum plan_sight
+static enum plan_seen
 parse_presence(const char *word)
 {
 	if (str_equal(word, "running"))

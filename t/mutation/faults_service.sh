@@ -103,13 +103,13 @@ world start "a start needs no proof" launch.c \
 	'/^prove/,/^}/s/if \(agent_prove\(.*/if (false)/' \
 	"a_create_leads_to_ready"
 world stop "the cgroup is not asked" wave.c \
-	'/^conclude/,/^}/s/if \(s->ask->sight.count == 0 &&/s->absent = s->ask->sight.count == 0;if (false \&\&/' \
+	'/^conclude/,/^}/s/if \(s->ask->found.count == 0 &&/s->absent = s->ask->found.count == 0;if (false \&\&/' \
 	"sleep_ends_the_wrapper_and_its_own_sandbox"
 world stop "the cgroup's answer is ignored" wave.c \
-	'/^conclude/,/^}/s/if \(!s->absent\)/s->absent |= s->ask->sight.count == 0;if (!s->absent)/' \
+	'/^conclude/,/^}/s/if \(!s->absent\)/s->absent |= s->ask->found.count == 0;if (!s->absent)/' \
 	"a_source_that_lies_releases_nothing"
 world stop "init's answer is ignored" wave.c \
-	'/^conclude/,/^}/s/if \(s->ask->sight.count == 0 &&/if (/' \
+	'/^conclude/,/^}/s/if \(s->ask->found.count == 0 &&/if (/' \
 	"a_source_that_lies_releases_nothing"
 red "a proof may print anything" src/provider/link/link.c \
 	'/^agent_prove/,/^}/s/if \(!str_equal\(json_str\(reply, "output"\), "ready"\)\)/if (false)/' \

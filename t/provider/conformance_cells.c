@@ -95,15 +95,15 @@ a_wrapper_is_launched_proved_seen_and_killed(void **state)
 {
 	struct sandbox_spec s = a_sandbox();
 	struct agent_launch l = { 0 };
-	struct agent_sight sight;
+	struct agent_wrappers found;
 	struct agent_target t;
 	char path[SUITE_PATH_MAX];
 
 	(void)state;
 	ensure(&s);
 	t = a_target(&s);
-	works(agent_look(&P, &t, 0, soon(), &sight, &E));
-	assert_int_equal(sight.count, 0);
+	works(agent_look(&P, &t, 0, soon(), &found, &E));
+	assert_int_equal(found.count, 0);
 	works(agent_launch(&P, &s, &t, &l, soon(), &E));
 	works(agent_prove(&P, &t, soon(), &E));
 	agent_socket_path(&CONF, t.session, 1, AGENT_PORT_WS, path,
@@ -113,13 +113,13 @@ a_wrapper_is_launched_proved_seen_and_killed(void **state)
 	assert_int_equal(access(path, F_OK), 0);
 	refuses(agent_launch(&P, &s, &t, &l, soon(), &E), CODE_ALREADY_RUNNING);
 	assert_int_equal(access(path, F_OK), 0);
-	works(agent_look(&P, &t, 0, soon(), &sight, &E));
-	assert_int_equal(sight.count, 1);
-	assert_string_equal(sight.wrapper[0].instance, t.instance);
-	assert_int_equal(sight.wrapper[0].generation, 1);
+	works(agent_look(&P, &t, 0, soon(), &found, &E));
+	assert_int_equal(found.count, 1);
+	assert_string_equal(found.wrapper[0].instance, t.instance);
+	assert_int_equal(found.wrapper[0].generation, 1);
 	assert_cell_there(&s, &t);
-	works(agent_kill(&P, &t, 5000, soon(), &sight, &E));
-	assert_int_equal(sight.count, 0);
+	works(agent_kill(&P, &t, 5000, soon(), &found, &E));
+	assert_int_equal(found.count, 0);
 	assert_cell_gone(&t);
 	agent_unlink_sockets(&CONF, t.session, 1);
 	assert_int_equal(access(path, F_OK), -1);
@@ -131,15 +131,15 @@ nothing_is_launched_after_a_seal(void **state)
 {
 	struct sandbox_spec s = a_sandbox();
 	struct agent_launch l = { 0 };
-	struct agent_sight sight;
+	struct agent_wrappers found;
 	struct agent_target t;
 	char path[SUITE_PATH_MAX];
 
 	(void)state;
 	ensure(&s);
 	t = a_target(&s);
-	works(agent_seal(&P, &t, soon(), &sight, &E));
-	assert_int_equal(sight.count, 0);
+	works(agent_seal(&P, &t, soon(), &found, &E));
+	assert_int_equal(found.count, 0);
 	refuses(agent_launch(&P, &s, &t, &l, soon(), &E),
 	    CODE_STALE_GENERATION);
 	agent_socket_path(&CONF, t.session, 1, 0, path, sizeof(path));
@@ -210,15 +210,15 @@ what_is_suspended_can_be_ended(void **state)
 {
 	struct sandbox_spec s = a_sandbox();
 	struct agent_launch l = { 0 };
-	struct agent_sight sight;
+	struct agent_wrappers found;
 	struct agent_target t;
 
 	(void)state;
 	t = launched(&s, NULL);
 	(void)suspends(&t, 1);
-	works(agent_seal(&P, &t, soon(), &sight, &E));
-	works(agent_kill(&P, &t, 5000, soon(), &sight, &E));
-	assert_int_equal(sight.count, 0);
+	works(agent_seal(&P, &t, soon(), &found, &E));
+	works(agent_kill(&P, &t, 5000, soon(), &found, &E));
+	assert_int_equal(found.count, 0);
 	assert_cell_gone(&t);
 	t.generation = 2;
 	works(agent_launch(&P, &s, &t, &l, soon(), &E));

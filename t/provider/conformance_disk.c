@@ -213,13 +213,13 @@ a_frozen_cell_can_be_killed(void **state)
 {
 	struct sandbox_spec s = a_sandbox();
 	struct agent_target t = a_cell(&s);
-	struct agent_sight sight;
+	struct agent_wrappers found;
 	bool gone;
 
 	(void)state;
 	works(freeze(&t, true));
-	works(agent_kill(&P, &t, 5000, soon(), &sight, &E));
-	assert_int_equal(sight.count, 0);
+	works(agent_kill(&P, &t, 5000, soon(), &found, &E));
+	assert_int_equal(found.count, 0);
 	works(P.ops->cell_gone(&P, s.id, t.session, &gone, &E));
 	assert_true(gone);
 	assert_false(is_frozen(t.session));

@@ -138,7 +138,7 @@ mount_storage(const struct launch *l, struct err *e)
 }
 
 static int
-make_mounts(const struct cell_setup *s, int *meminfo, struct err *e)
+make_mounts(const struct cell_options *s, int *meminfo, struct err *e)
 {
 	const struct launch *l = s->launch;
 
@@ -187,7 +187,7 @@ raise_loopback(struct err *e)
  * sandboxes share.
  */
 static int
-set_limits(const struct cell_setup *s, struct err *e)
+set_limits(const struct cell_options *s, struct err *e)
 {
 	const struct launch *l = s->launch;
 	const struct {
@@ -272,7 +272,7 @@ keep_descriptors(int *channel, int meminfo, struct err *e)
 }
 
 static int
-build_cell(const struct cell_setup *s, int *channel, struct err *e)
+build_cell(const struct cell_options *s, int *channel, struct err *e)
 {
 	int meminfo = STDIN_FILENO; /* /dev/null: the kernel's meminfo stays */
 
@@ -286,7 +286,7 @@ build_cell(const struct cell_setup *s, int *channel, struct err *e)
 }
 
 static _Noreturn void
-first_process(const struct cell_setup *s)
+first_process(const struct cell_options *s)
 {
 	static const char NAME[] = "sandlease-cell";
 	struct err e = { 0 }, ignored;
@@ -308,7 +308,7 @@ first_process(const struct cell_setup *s)
 }
 
 pid_t
-cell_start(const struct cell_setup *s, struct err *e)
+cell_start(const struct cell_options *s, struct err *e)
 {
 	/* no CLONE_VM: as after fork(), the child has a copy of the memory */
 	pid_t pid = (pid_t)syscall(SYS_clone,

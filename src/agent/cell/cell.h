@@ -17,7 +17,7 @@
 #include "agent/cell/launch.h"
 #include "common/err.h"
 
-struct cell_setup {
+struct cell_options {
 	const struct launch *launch;
 	const char *agent;  /* path of this program, inside the cell */
 	int channel;        /* the wrapper's end, borrowed */
@@ -30,7 +30,7 @@ struct cell_setup {
  * Clones the cell's first process and returns its pid.  The first process
  * reports its own errors on the channel, as {"ok":false,...}.
  */
-pid_t cell_start(const struct cell_setup *s, struct err *e) MUST_CHECK;
+pid_t cell_start(const struct cell_options *s, struct err *e) MUST_CHECK;
 
 /*
  * Called once, by init: makes the directories that cells need as mount points.

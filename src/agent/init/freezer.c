@@ -55,7 +55,7 @@ freezer_release(struct cell *c)
 }
 
 int
-freezer_hold(struct cell *c, const json_t *msg, struct channel_fds *fds,
+freezer_freeze(struct cell *c, const json_t *msg, struct channel_fds *fds,
     struct err *e)
 {
 	struct freeze_order o;

@@ -18,7 +18,7 @@
  * descriptor, and thaw, {"order"}.  An order lower than the cell's last one is
  * "stale_order".
  */
-int freezer_hold(struct cell *c, const json_t *msg, struct channel_fds *fds,
+int freezer_freeze(struct cell *c, const json_t *msg, struct channel_fds *fds,
     struct err *e) MUST_CHECK;
 int freezer_thaw(struct cell *c, const json_t *msg, struct err *e) MUST_CHECK;
 

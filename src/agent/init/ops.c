@@ -315,7 +315,7 @@ start_cell(struct init *in, struct op_request *r, const struct launch *l,
 		    json_string("root"));
 	if (channel_send(ours, r->msg, r->fds->fd, sockets, e) < 0)
 		return -1;
-	c.pid = cell_start(&(struct cell_setup){ .launch = l,
+	c.pid = cell_start(&(struct cell_options){ .launch = l,
 			       .agent = in->agent,
 			       .channel = theirs,
 			       .cgroups = r->fds->fd + sockets,
@@ -360,7 +360,7 @@ op_freeze(struct init *in, struct cell *c, struct op_request *r, struct err *e)
 	auto_json json_t *reply = json_pack("{s:b}", "ok", 1);
 
 	(void)in;
-	if (freezer_hold(c, r->msg, r->fds, e) < 0)
+	if (freezer_freeze(c, r->msg, r->fds, e) < 0)
 		return -1;
 	init_answer(r->conn, reply);
 	return 0;

@@ -228,12 +228,12 @@ static const struct jfield INTERRUPTED[] = {
 /* clang-format on */
 
 int
-agent_sight_read(const json_t *reply, const char *op, struct agent_sight *out,
-    struct err *e)
+agent_wrappers_read(const json_t *reply, const char *op,
+    struct agent_wrappers *out, struct err *e)
 {
 	const json_t *list = json_object_get(reply, "wrappers");
 
-	*out = (struct agent_sight){ 0 };
+	*out = (struct agent_wrappers){ 0 };
 	if (!json_is_array(list) ||
 	    json_array_size(list) > AGENT_WRAPPERS_MAX) {
 		err_field(e, "wrappers", "must be a list of at most %d",
@@ -256,9 +256,9 @@ agent_sight_read(const json_t *reply, const char *op, struct agent_sight *out,
 
 /* Sends look, seal or kill: the reply lists the wrappers that are left. */
 static int
-ask_sight(const struct provider *p, const struct agent_target *t,
-    const char *op, int wait_ms, int64_t deadline_ms, struct agent_sight *out,
-    struct err *e)
+ask_wrappers(const struct provider *p, const struct agent_target *t,
+    const char *op, int wait_ms, int64_t deadline_ms,
+    struct agent_wrappers *out, struct err *e)
 {
 	struct agent_question q = { .op = op, .body = agent_body(t) };
 	auto_json json_t *reply = NULL;
@@ -269,21 +269,21 @@ ask_sight(const struct provider *p, const struct agent_target *t,
 	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
 		e) < 0)
 		return -1;
-	return agent_sight_read(reply, op, out, e);
+	return agent_wrappers_read(reply, op, out, e);
 }
 
 int
 agent_look(const struct provider *p, const struct agent_target *t, int wait_ms,
-    int64_t deadline_ms, struct agent_sight *out, struct err *e)
+    int64_t deadline_ms, struct agent_wrappers *out, struct err *e)
 {
-	return ask_sight(p, t, "look", wait_ms, deadline_ms, out, e);
+	return ask_wrappers(p, t, "look", wait_ms, deadline_ms, out, e);
 }
 
 int
 agent_seal(const struct provider *p, const struct agent_target *t,
-    int64_t deadline_ms, struct agent_sight *out, struct err *e)
+    int64_t deadline_ms, struct agent_wrappers *out, struct err *e)
 {
-	return ask_sight(p, t, "seal", 0, deadline_ms, out, e);
+	return ask_wrappers(p, t, "seal", 0, deadline_ms, out, e);
 }
 
 void
@@ -299,10 +299,10 @@ agent_thaw_before_end(const struct provider *p, const struct agent_target *t)
 
 int
 agent_kill(const struct provider *p, const struct agent_target *t, int wait_ms,
-    int64_t deadline_ms, struct agent_sight *out, struct err *e)
+    int64_t deadline_ms, struct agent_wrappers *out, struct err *e)
 {
 	agent_thaw_before_end(p, t);
-	return ask_sight(p, t, "kill", wait_ms, deadline_ms, out, e);
+	return ask_wrappers(p, t, "kill", wait_ms, deadline_ms, out, e);
 }
 
 int

@@ -39,7 +39,7 @@ struct agent_launch {
 };
 
 /* The wrappers that init has of one session. */
-struct agent_sight {
+struct agent_wrappers {
 	struct {
 		char instance[ID_MAX];
 		int64_t generation;
@@ -60,8 +60,8 @@ struct agent_one {
 	struct agent_end end; /* of AGENT_TERM; reason NULL: not sent */
 	bool answered;        /* false: e says why not */
 	struct err e;
-	struct agent_sight sight;   /* answer to LOOK, SEAL and KILL */
-	struct agent_status status; /* answer to STATUS and USAGE */
+	struct agent_wrappers found; /* answer to LOOK, SEAL and KILL */
+	struct agent_status status;  /* answer to STATUS and USAGE */
 };
 
 /* A setup command to run, and how far it is. */
@@ -142,19 +142,19 @@ int agent_prove(const struct provider *p, const struct agent_target *t,
 
 /* Lists the session's wrappers; waits up to wait_ms until there is none. */
 int agent_look(const struct provider *p, const struct agent_target *t,
-    int wait_ms, int64_t deadline_ms, struct agent_sight *out, struct err *e)
+    int wait_ms, int64_t deadline_ms, struct agent_wrappers *out, struct err *e)
     MUST_CHECK;
 
 /* Seals the generation, then lists the session's wrappers. */
 int agent_seal(const struct provider *p, const struct agent_target *t,
-    int64_t deadline_ms, struct agent_sight *out, struct err *e) MUST_CHECK;
+    int64_t deadline_ms, struct agent_wrappers *out, struct err *e) MUST_CHECK;
 
 /*
  * Has init kill the cell by SIGKILL and waits up to wait_ms until the cell is
  * reaped.
  */
 int agent_kill(const struct provider *p, const struct agent_target *t,
-    int wait_ms, int64_t deadline_ms, struct agent_sight *out, struct err *e)
+    int wait_ms, int64_t deadline_ms, struct agent_wrappers *out, struct err *e)
     MUST_CHECK;
 
 /*

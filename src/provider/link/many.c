@@ -47,7 +47,7 @@ read_reply(enum agent_op op, int sock, int64_t deadline_ms,
 		return 0;
 	if (op == AGENT_STATUS || op == AGENT_USAGE)
 		return agent_status_read(reply, &one->status, &one->e);
-	return agent_sight_read(reply, OP_NAMES[op], &one->sight, &one->e);
+	return agent_wrappers_read(reply, OP_NAMES[op], &one->found, &one->e);
 }
 
 static void

@@ -32,8 +32,8 @@ int agent_ask_recv(int sock, const char *op, int64_t deadline_ms,
     json_t **reply, struct err *e) MUST_CHECK;
 
 /* Decode the reply to look, seal or kill, and the reply to status. */
-int agent_sight_read(const json_t *reply, const char *op,
-    struct agent_sight *out, struct err *e) MUST_CHECK;
+int agent_wrappers_read(const json_t *reply, const char *op,
+    struct agent_wrappers *out, struct err *e) MUST_CHECK;
 int agent_status_read(const json_t *reply, struct agent_status *out,
     struct err *e) MUST_CHECK;
 

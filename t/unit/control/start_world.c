@@ -225,7 +225,7 @@ a_stale_generation_is_no_failure(void **state)
 {
 	struct world *w = *state;
 	struct agent_target t = { .generation = 4 };
-	struct agent_sight sight;
+	struct agent_wrappers found;
 	struct session_row s;
 	struct err e = { 0 };
 
@@ -236,7 +236,7 @@ a_stale_generation_is_no_failure(void **state)
 	t = control_target(&s);
 	t.generation = 4;
 	SUCCEEDS(agent_seal(&w->ctl.provider, &t, clock_ms() + WORLD_WAIT_MS,
-	    &sight, &e));
+	    &found, &e));
 	/* three tries, generations 2 to 4, all sealed */
 	FAILS(world_resume(w, &e), CODE_STALE_GENERATION);
 	assert_true(start_undecided(&e));
@@ -269,7 +269,7 @@ a_late_launch_of_a_generation_that_was_seen_absent_is_refused(void **state)
 {
 	struct world *w = *state;
 	struct agent_target late = { .generation = 1 };
-	struct agent_sight sight;
+	struct agent_wrappers found;
 	struct err e = { 0 };
 
 	world_ready(w, ISOLATION_SHARED);
@@ -285,8 +285,8 @@ a_late_launch_of_a_generation_that_was_seen_absent_is_refused(void **state)
 		  &(struct agent_launch){ 0 }, clock_ms() + WORLD_WAIT_MS, &e),
 	    CODE_STALE_GENERATION);
 	SUCCEEDS(agent_look(&w->ctl.provider, &late, 0,
-	    clock_ms() + WORLD_WAIT_MS, &sight, &e));
-	assert_int_equal(sight.count, 0);
+	    clock_ms() + WORLD_WAIT_MS, &found, &e));
+	assert_int_equal(found.count, 0);
 }
 
 static void

@@ -10,13 +10,13 @@ enum { BRIEFLY_MS = 50 };
 static void
 silence_ends_at_the_deadline(void **state)
 {
-	struct agent_sight sight;
+	struct agent_wrappers found;
 	struct err e = { 0 };
 
 	(void)state;
 	fake_script("agent.look", FAKE_HANG, 1);
 	assert_int_equal(agent_look(&P, &TARGET, 0, clock_ms() + BRIEFLY_MS,
-			     &sight, &e),
+			     &found, &e),
 	    -1);
 	assert_code(e.code, CODE_TIMED_OUT);
 	assert_true(err_retryable(&e));
@@ -26,12 +26,12 @@ static void
 an_old_incarnation_reaches_nobody(void **state)
 {
 	struct agent_target t = TARGET;
-	struct agent_sight sight;
+	struct agent_wrappers found;
 	struct err e = { 0 };
 
 	(void)state;
 	t.incarnation[0] = 'b';
-	assert_int_equal(agent_look(&P, &t, 0, soon(), &sight, &e), -1);
+	assert_int_equal(agent_look(&P, &t, 0, soon(), &found, &e), -1);
 	assert_code(e.code, CODE_NOT_LISTENING);
 }
 
@@ -189,11 +189,11 @@ an_answer_that_is_nonsense_is_not_an_empty_look(void **state)
 	(void)state;
 	ops.control = canned_control;
 	for (size_t i = 0; i < ARRAY_LEN(HOSTILE); i++) {
-		struct agent_sight sight;
+		struct agent_wrappers found;
 		struct err e = { 0 };
 
 		CANNED = HOSTILE[i].reply;
-		if (agent_look(&p, &TARGET, 0, soon(), &sight, &e) == 0)
+		if (agent_look(&p, &TARGET, 0, soon(), &found, &e) == 0)
 			fail_msg("%s: was believed", CANNED);
 		if (e.code != HOSTILE[i].code)
 			fail_msg("%s: %s", CANNED, code_word(e.code));
@@ -275,14 +275,14 @@ the_words_of_an_agent_are_made_harmless(void **state)
 {
 	struct provider_ops ops = PROVIDER_FAKE;
 	struct provider p = { .ops = &ops, .conf = &CONF };
-	struct agent_sight sight;
+	struct agent_wrappers found;
 	struct err e = { 0 };
 
 	(void)state;
 	ops.control = canned_control;
 	CANNED =
 	    "{\"ok\":false,\"code\":\"x\\ny\",\"message\":\"a\\nb\\u001bc\"}";
-	assert_int_equal(agent_look(&p, &TARGET, 0, soon(), &sight, &e), -1);
+	assert_int_equal(agent_look(&p, &TARGET, 0, soon(), &found, &e), -1);
 	assert_string_equal(e.msg, "the agent refused with \"x y\": a b c");
 }
 
@@ -302,11 +302,11 @@ a_code_that_no_agent_of_this_release_says_is_kept_for_people(void **state)
 		    CODES[i]);
 		auto_free char *told =
 		    xasprintf("the agent refused with \"%s\": no", CODES[i]);
-		struct agent_sight sight;
+		struct agent_wrappers found;
 		struct err e = { 0 };
 
 		CANNED = reply;
-		assert_int_equal(agent_look(&p, &TARGET, 0, soon(), &sight, &e),
+		assert_int_equal(agent_look(&p, &TARGET, 0, soon(), &found, &e),
 		    -1);
 		assert_code(e.code, CODE_AGENT_ERROR);
 		assert_int_equal(e.kind, ERR_BAD_GATEWAY);

@@ -103,7 +103,7 @@ a_launch_without_groups_leaves_no_socket(void **state)
 static void
 a_launch_whose_answer_was_lost_can_be_found(void **state)
 {
-	struct agent_sight sight;
+	struct agent_wrappers found;
 	struct err e = { 0 };
 
 	(void)state;
@@ -112,8 +112,8 @@ a_launch_whose_answer_was_lost_can_be_found(void **state)
 	    -1);
 	assert_code(e.code, CODE_PEER_CLOSED);
 	assert_true(has_socket(3, 0));
-	assert_int_equal(agent_look(&P, &TARGET, 0, soon(), &sight, &e), 0);
-	assert_int_equal(sight.count, 1);
+	assert_int_equal(agent_look(&P, &TARGET, 0, soon(), &found, &e), 0);
+	assert_int_equal(found.count, 1);
 	/* and is not pushed aside by another try */
 	assert_int_equal(agent_launch(&P, &BOX, &TARGET, &LAUNCH, soon(), &e),
 	    -1);

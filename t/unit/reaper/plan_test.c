@@ -53,7 +53,7 @@ every_difference_has_its_answer(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(CASES); i++)
 		for (int seen = PLAN_RUNNING; seen <= PLAN_UNKNOWN; seen++) {
 			int got = (int)plan_sandbox(&CASES[i].row,
-			    (enum plan_sight)seen);
+			    (enum plan_seen)seen);
 
 			if (got != (int)CASES[i].want[seen])
 				fail_msg("%s, seen %d: %d instead of %d",
@@ -100,7 +100,7 @@ another_host_s_sandbox_is_left_alone(void **state)
 
 			row.other_host = true;
 			assert_int_equal(plan_sandbox(&row,
-					     (enum plan_sight)seen),
+					     (enum plan_seen)seen),
 			    PLAN_NOTHING);
 		}
 }
@@ -115,7 +115,7 @@ a_start_under_way_is_never_marked_stopped(void **state)
 
 			row.deadline_passed = row.other_boot = false;
 			assert_int_not_equal(plan_sandbox(&row,
-						 (enum plan_sight)seen),
+						 (enum plan_seen)seen),
 			    PLAN_MARK_STOPPED);
 		}
 }
@@ -130,7 +130,7 @@ a_sandbox_that_a_session_uses_is_never_an_orphan(void **state)
 
 			row.known = row.used = true;
 			assert_int_not_equal(plan_sandbox(&row,
-						 (enum plan_sight)seen),
+						 (enum plan_seen)seen),
 			    PLAN_SIGHT_UNKNOWN);
 		}
 }
@@ -145,7 +145,7 @@ what_runs_as_the_row_wants_is_never_stopped(void **state)
 
 			row.wanted = row.same_incarnation = true;
 			assert_int_not_equal(plan_sandbox(&row,
-						 (enum plan_sight)seen),
+						 (enum plan_seen)seen),
 			    PLAN_STOP_OLD);
 		}
 }
