@@ -341,7 +341,7 @@ conclude(struct control *ctl, struct wave_stop *s)
  * wait: the wrapper must end the rest and answer its clients before we kill it.
  */
 static int64_t
-grace_ms(const struct conf_list *looks)
+command_grace_ms(const struct conf_list *looks)
 {
 	return looks->count > 0 ? looks->at[looks->count - 1] * 3 / 4 : 0;
 }
@@ -359,7 +359,7 @@ stop_all(struct control *ctl, struct wave *w)
 	raise_rows(ctl, w);
 	there = choose_asked(ctl, w, true);
 	for (size_t i = 0; i < there.count; i++)
-		there.who[i]->end.grace_ms = grace_ms(looks);
+		there.who[i]->end.grace_ms = command_grace_ms(looks);
 	agent_ask_all(p, AGENT_TERM, 0, clock_ms() + TERM_MS, there.who,
 	    there.count);
 	CRASH_POINT("stop.asked");

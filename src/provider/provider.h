@@ -170,7 +170,7 @@ struct provider_ops {
 	    struct err *e);
 
 	/* Connects to init's control channel.  Returns the descriptor. */
-	int (*control)(const struct provider *p, const char *id,
+	int (*open_channel)(const struct provider *p, const char *id,
 	    const char *incarnation, struct err *e);
 
 	/*

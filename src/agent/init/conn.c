@@ -60,7 +60,8 @@ init_look(struct init *in, struct init_conn *c)
 /* ---- connections that wait */
 
 static struct init_conn *
-next_waiting(struct init *in, enum wait what, const char *session, size_t *at)
+next_waiting(struct init *in, enum conn_wait what, const char *session,
+    size_t *at)
 {
 	while (*at < INIT_CONNS_MAX) {
 		struct init_conn *c = &in->conns[(*at)++];

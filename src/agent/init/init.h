@@ -32,7 +32,7 @@ struct init_options {
 };
 
 /* The event that a connection waits for. */
-enum wait {
+enum conn_wait {
 	WAIT_NOTHING, /* the slot is free */
 	WAIT_REQUEST,
 	WAIT_SERVING, /* op launch: until the wrapper serves */
@@ -41,7 +41,7 @@ enum wait {
 
 struct init_conn {
 	int fd;
-	enum wait wait;
+	enum conn_wait wait;
 	int64_t until; /* of clock_ms() */
 	int64_t again; /* WAIT_GONE: next look; INT64_MAX: at the cell's end */
 	char session[ID_MAX];

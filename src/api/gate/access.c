@@ -116,11 +116,11 @@ access_credential(const struct call *c, struct credential *out, struct err *e)
 }
 
 bool
-access_scope_allows(const char *scope, enum access needed)
+access_scope_allows(const char *scope, enum access_level needed)
 {
-	enum access has = ACCESS_NONE;
+	enum access_level has = ACCESS_NONE;
 
-	for (enum access a = ACCESS_READ; a <= ACCESS_ADMIN; a++)
+	for (enum access_level a = ACCESS_READ; a <= ACCESS_ADMIN; a++)
 		if (str_equal(ACCESS_NAMES[a], scope))
 			has = a;
 	return has >= needed;
@@ -176,7 +176,7 @@ copy_principal(const struct rows *r, struct principal *p)
 }
 
 int
-access_check(struct call *c, enum access needed, struct err *e)
+access_check(struct call *c, enum access_level needed, struct err *e)
 {
 	struct credential k;
 
@@ -191,8 +191,8 @@ access_check(struct call *c, enum access needed, struct err *e)
 }
 
 int
-access_check_as(struct call *c, const struct credential *k, enum access needed,
-    struct err *e)
+access_check_as(struct call *c, const struct credential *k,
+    enum access_level needed, struct err *e)
 {
 	struct app *app = app_of(c);
 	auto_rows struct rows *r = NULL;

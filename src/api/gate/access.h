@@ -7,7 +7,7 @@
 #include "api/app.h"
 
 /* The scope that a route needs; each one includes those before it. */
-enum access { ACCESS_NONE, ACCESS_READ, ACCESS_TENANT, ACCESS_ADMIN };
+enum access_level { ACCESS_NONE, ACCESS_READ, ACCESS_TENANT, ACCESS_ADMIN };
 
 extern const char *const ACCESS_NAMES[];
 
@@ -35,14 +35,15 @@ int access_credential(const struct call *c, struct credential *out,
 int access_refused(struct err *e);
 
 /* Authenticates the call and fills in app->who; -1: refused. */
-int access_check(struct call *c, enum access needed, struct err *e) MUST_CHECK;
+int access_check(struct call *c, enum access_level needed, struct err *e)
+    MUST_CHECK;
 
 /* The same with a credential that the caller has read. */
 int access_check_as(struct call *c, const struct credential *k,
-    enum access needed, struct err *e) MUST_CHECK;
+    enum access_level needed, struct err *e) MUST_CHECK;
 
 /* Whether a key with this scope may call a route that needs `needed`. */
-bool access_scope_allows(const char *scope, enum access needed);
+bool access_scope_allows(const char *scope, enum access_level needed);
 
 /*
  * Refuses a call whose Origin is not the dashboard's.  For calls that carry the

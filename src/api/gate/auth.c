@@ -218,7 +218,7 @@ auth_session(struct call *c)
 	const char *purpose = ticket_purpose(c);
 	bool reads = request_reads_only(c) && purpose[0] == '\0';
 	bool path_agrees = !request_is_proxied(c) || raw_path_agrees(c);
-	enum access needs =
+	enum access_level needs =
 	    reads || reads_by_post(c) ? ACCESS_READ : ACCESS_TENANT;
 	enum err_code why = CODE_NONE;
 	struct credential k;

@@ -122,7 +122,7 @@ handle_route(struct call *c)
 	app_of(c)->route_count = *s->count;
 	route = router_match(s->routes, *s->count, c, &e);
 	if (route == NULL || check_path(c, &e) < 0 ||
-	    access_check(c, (enum access)route->access, &e) < 0 ||
+	    access_check(c, (enum access_level)route->access, &e) < 0 ||
 	    check_id(c, &e) < 0 ||
 	    (s->strict && router_check_query(route, c, &e) < 0) ||
 	    enter_share(c, route, &e) < 0 || route->handle(c, &e) < 0) {

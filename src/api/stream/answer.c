@@ -9,7 +9,7 @@
 #include "common/mem.h"
 
 static void
-end_line(struct answer *a)
+end_line(struct stream_answer *a)
 {
 	static const char NAME[] = "content-type:",
 			  TYPE[] = "text/event-stream";
@@ -29,7 +29,7 @@ end_line(struct answer *a)
 }
 
 static void
-read_header(struct answer *a, const char **data, size_t *len)
+read_header(struct stream_answer *a, const char **data, size_t *len)
 {
 	for (; *len > 0 && !a->body; (*data)++, (*len)--) {
 		if (**data == '\n')
@@ -40,7 +40,7 @@ read_header(struct answer *a, const char **data, size_t *len)
 }
 
 void
-answer_see(struct answer *a, const char *data, size_t len)
+answer_see(struct stream_answer *a, const char *data, size_t len)
 {
 	read_header(a, &data, &len);
 	if (len == 0)
@@ -54,19 +54,19 @@ answer_see(struct answer *a, const char *data, size_t len)
 }
 
 bool
-answer_streams(const struct answer *a)
+answer_streams(const struct stream_answer *a)
 {
 	return a->body && a->events;
 }
 
 bool
-answer_between_events(const struct answer *a)
+answer_between_events(const struct stream_answer *a)
 {
 	return answer_streams(a) && a->newlines == 2;
 }
 
 void
-answer_last_words(const struct answer *a, enum err_code code,
+answer_last_words(const struct stream_answer *a, enum err_code code,
     const char *message, struct buf *out)
 {
 	auto_json json_t *event = NULL;

@@ -18,7 +18,7 @@
 enum { ANSWER_LINE_MAX = 64 }; /* bytes of a header line that are kept */
 
 /* Start with { 0 }. */
-struct answer {
+struct stream_answer {
 	char line[ANSWER_LINE_MAX];
 	size_t line_len;
 	bool body;    /* the header is complete */
@@ -27,20 +27,20 @@ struct answer {
 };
 
 /* Follows the next bytes of the answer; the header comes first. */
-void answer_see(struct answer *a, const char *data, size_t len);
+void answer_see(struct stream_answer *a, const char *data, size_t len);
 
 /* Whether the answer is an event stream and its header is complete. */
-bool answer_streams(const struct answer *a);
+bool answer_streams(const struct stream_answer *a);
 
 /* Whether the pool may add a comment or an event here. */
-bool answer_between_events(const struct answer *a);
+bool answer_between_events(const struct stream_answer *a);
 
 /*
  * Makes the last event of a stream whose wrapper cannot send one: an error with
  * the members of every kind of stream.  Two newlines separate it from an event
  * that was cut in the middle.
  */
-void answer_last_words(const struct answer *a, enum err_code code,
+void answer_last_words(const struct stream_answer *a, enum err_code code,
     const char *message, struct buf *out);
 
 /* Makes a whole answer: 503, retryable, in the data plane's error format. */

@@ -50,7 +50,7 @@ struct stream {
 	int64_t answer_by_ms;      /* ... the worker's deadline */
 	struct records request, reply;
 	struct buf params; /* of nginx's request; later a worker's answer */
-	struct answer answer;
+	struct stream_answer answer;
 	char target[STREAM_TARGET_MAX];
 	char request_id[ID_MAX];
 	char key[ID_MAX]; /* id of the client's key; "": unknown */

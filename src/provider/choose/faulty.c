@@ -16,56 +16,56 @@ static const struct provider_ops *real;
 	} while (0)
 
 static int
-ensure(const struct provider *p, const struct sandbox_spec *s,
+faulty_ensure(const struct provider *p, const struct sandbox_spec *s,
     int64_t deadline_ms, struct err *e)
 {
 	FAULTY("ensure", real->ensure(p, s, deadline_ms, e));
 }
 
 static int
-inspect(const struct provider *p, const char *id, struct sandbox_seen *out,
-    struct err *e)
+faulty_inspect(const struct provider *p, const char *id,
+    struct sandbox_seen *out, struct err *e)
 {
 	FAULTY("inspect", real->inspect(p, id, out, e));
 }
 
 static int
-list(const struct provider *p, struct sandbox_seen **out, size_t *count,
+faulty_list(const struct provider *p, struct sandbox_seen **out, size_t *count,
     struct err *e)
 {
 	FAULTY("list", real->list(p, out, count, e));
 }
 
 static int
-stop(const struct provider *p, const char *id, const char *incarnation,
+faulty_stop(const struct provider *p, const char *id, const char *incarnation,
     int64_t deadline_ms, struct err *e)
 {
 	FAULTY("stop", real->stop(p, id, incarnation, deadline_ms, e));
 }
 
 static int
-destroy(const struct provider *p, const char *id, const char *incarnation,
-    int64_t deadline_ms, struct err *e)
+faulty_destroy(const struct provider *p, const char *id,
+    const char *incarnation, int64_t deadline_ms, struct err *e)
 {
 	FAULTY("destroy", real->destroy(p, id, incarnation, deadline_ms, e));
 }
 
 static int
-suspend(const struct provider *p, const struct agent_target *t, int64_t order,
-    int64_t deadline_ms, struct err *e)
+faulty_suspend(const struct provider *p, const struct agent_target *t,
+    int64_t order, int64_t deadline_ms, struct err *e)
 {
 	FAULTY("suspend", real->suspend(p, t, order, deadline_ms, e));
 }
 
 static int
-resume(const struct provider *p, const struct agent_target *t, int64_t order,
-    int64_t deadline_ms, struct err *e)
+faulty_resume(const struct provider *p, const struct agent_target *t,
+    int64_t order, int64_t deadline_ms, struct err *e)
 {
 	FAULTY("resume", real->resume(p, t, order, deadline_ms, e));
 }
 
 static int
-measure(const struct provider *p, const char *id, struct capacity *out,
+faulty_measure(const struct provider *p, const char *id, struct capacity *out,
     struct err *e)
 {
 	FAULTY("capacity", real->capacity(p, id, out, e));
@@ -73,32 +73,33 @@ measure(const struct provider *p, const char *id, struct capacity *out,
 
 /* A fault "no space" here means a full disk, which can still be measured. */
 static int
-capacity(const struct provider *p, const char *id, struct capacity *out,
+faulty_capacity(const struct provider *p, const char *id, struct capacity *out,
     struct err *e)
 {
-	if (measure(p, id, out, e) == 0)
+	if (faulty_measure(p, id, out, e) == 0)
 		return 0;
 	*out = (struct capacity){ 0 };
 	return e->kind == ERR_NO_SPACE ? 0 : -1;
 }
 
 static int
-storage_make(const struct provider *p, const char *id, const char *session,
-    struct err *e)
+faulty_storage_make(const struct provider *p, const char *id,
+    const char *session, struct err *e)
 {
 	FAULTY("storage_make", real->storage_make(p, id, session, e));
 }
 
 static int
-storage_from(const struct provider *p, const char *id, const char *session,
-    const struct snapshot_ref *s, int64_t deadline_ms, struct err *e)
+faulty_storage_from(const struct provider *p, const char *id,
+    const char *session, const struct snapshot_ref *s, int64_t deadline_ms,
+    struct err *e)
 {
 	FAULTY("storage_from",
 	    real->storage_from(p, id, session, s, deadline_ms, e));
 }
 
 static int
-snapshot_take(const struct provider *p, const struct snapshot_ref *s,
+faulty_snapshot_take(const struct provider *p, const struct snapshot_ref *s,
     const struct agent_target *t, const struct snapshot_bounds *most,
     int64_t deadline_ms, struct err *e)
 {
@@ -107,35 +108,35 @@ snapshot_take(const struct provider *p, const struct snapshot_ref *s,
 }
 
 static int
-snapshot_look(const struct provider *p, const struct snapshot_ref *s,
+faulty_snapshot_look(const struct provider *p, const struct snapshot_ref *s,
     struct snapshot_seen *out, struct err *e)
 {
 	FAULTY("snapshot_look", real->snapshot_look(p, s, out, e));
 }
 
 static int
-snapshot_drop(const struct provider *p, const struct snapshot_ref *s,
+faulty_snapshot_drop(const struct provider *p, const struct snapshot_ref *s,
     struct err *e)
 {
 	FAULTY("snapshot_drop", real->snapshot_drop(p, s, e));
 }
 
 static int
-storage_exists(const struct provider *p, const char *id, const char *session,
-    bool *out, struct err *e)
+faulty_storage_exists(const struct provider *p, const char *id,
+    const char *session, bool *out, struct err *e)
 {
 	FAULTY("storage_exists", real->storage_exists(p, id, session, out, e));
 }
 
 static int
-storage_drop(const struct provider *p, const char *id, const char *session,
-    struct err *e)
+faulty_storage_drop(const struct provider *p, const char *id,
+    const char *session, struct err *e)
 {
 	FAULTY("storage_drop", real->storage_drop(p, id, session, e));
 }
 
 static int
-cell_gone(const struct provider *p, const char *id, const char *session,
+faulty_cell_gone(const struct provider *p, const char *id, const char *session,
     bool *gone, struct err *e)
 {
 	FAULTY("cell_gone", real->cell_gone(p, id, session, gone, e));
@@ -150,23 +151,23 @@ provider_faulty(const struct provider_ops *ops)
 		return NULL;
 	real = ops;
 	faulty = *ops; /* operations not listed below have no faults */
-	faulty.ensure = ensure;
-	faulty.inspect = inspect;
-	faulty.list = list;
-	faulty.stop = stop;
-	faulty.destroy = destroy;
+	faulty.ensure = faulty_ensure;
+	faulty.inspect = faulty_inspect;
+	faulty.list = faulty_list;
+	faulty.stop = faulty_stop;
+	faulty.destroy = faulty_destroy;
 	if (ops->suspend != NULL)
-		faulty.suspend = suspend;
+		faulty.suspend = faulty_suspend;
 	if (ops->resume != NULL)
-		faulty.resume = resume;
-	faulty.capacity = capacity;
-	faulty.storage_make = storage_make;
-	faulty.storage_from = storage_from;
-	faulty.storage_exists = storage_exists;
-	faulty.storage_drop = storage_drop;
-	faulty.cell_gone = cell_gone;
-	faulty.snapshot_take = snapshot_take;
-	faulty.snapshot_look = snapshot_look;
-	faulty.snapshot_drop = snapshot_drop;
+		faulty.resume = faulty_resume;
+	faulty.capacity = faulty_capacity;
+	faulty.storage_make = faulty_storage_make;
+	faulty.storage_from = faulty_storage_from;
+	faulty.storage_exists = faulty_storage_exists;
+	faulty.storage_drop = faulty_storage_drop;
+	faulty.cell_gone = faulty_cell_gone;
+	faulty.snapshot_take = faulty_snapshot_take;
+	faulty.snapshot_look = faulty_snapshot_look;
+	faulty.snapshot_drop = faulty_snapshot_drop;
 	return &faulty;
 }

@@ -94,7 +94,7 @@ agent_ask_send(const struct provider *p, const char *sandbox,
 	json_object_set_new(body, "incarnation", json_string(incarnation));
 	if (fault_before("agent", q->op, e) < 0)
 		return -1;
-	sock = p->ops->control(p, sandbox, incarnation, e);
+	sock = p->ops->open_channel(p, sandbox, incarnation, e);
 	if (sock < 0 || channel_send(sock, body, q->fds, q->fd_count, e) < 0)
 		return err_wrap(e, "agent %s", q->op);
 	return take_fd(&sock);

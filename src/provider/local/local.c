@@ -19,7 +19,7 @@
 enum { CELL_REMOVE_MS = 200 };
 
 static int
-control(const struct provider *p, const char *id, const char *incarnation,
+open_channel(const struct provider *p, const char *id, const char *incarnation,
     struct err *e)
 {
 	char name[BOX_NAME_MAX];
@@ -222,7 +222,7 @@ const struct provider_ops PROVIDER_LOCAL = {
 	.suspend = local_suspend,
 	.resume = local_resume,
 	.thaw_orphans = local_thaw_orphans,
-	.control = control,
+	.open_channel = open_channel,
 	.storage_id = storage_id,
 	.storage_mark = storage_mark,
 	.storage_check = storage_check,

@@ -224,7 +224,7 @@ thaw_orphans(const struct provider *p, const char *id, struct err *e)
 }
 
 static int
-control(const struct provider *p, const char *id, const char *incarnation,
+open_channel(const struct provider *p, const char *id, const char *incarnation,
     struct err *e)
 {
 	const struct fake_box *b;
@@ -411,7 +411,7 @@ const struct provider_ops PROVIDER_FAKE = {
 	.stop = stop,
 	.destroy = destroy,
 	.thaw_orphans = thaw_orphans,
-	.control = control,
+	.open_channel = open_channel,
 	.storage_make = storage_make,
 	.storage_from = fake_storage_from,
 	.storage_exists = storage_exists,

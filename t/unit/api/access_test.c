@@ -113,7 +113,7 @@ a_scope_allows_what_is_below_it(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(CASES); i++)
 		for (int a = ACCESS_NONE; a <= ACCESS_ADMIN; a++)
 			if (access_scope_allows(CASES[i].scope,
-				(enum access)a) != CASES[i].allows[a])
+				(enum access_level)a) != CASES[i].allows[a])
 				fail_msg("%s, %s", CASES[i].scope,
 				    ACCESS_NAMES[a]);
 }
@@ -197,7 +197,7 @@ a_bad_call_never_reaches_the_database(void **state)
 	static const struct {
 		const char *method;
 		const char *params[7];
-		enum access needed;
+		enum access_level needed;
 		enum err_code code; /* CODE_NONE: admitted */
 	} CASES[] = {
 		{ "GET", { NULL }, ACCESS_NONE, CODE_NONE },

@@ -14,10 +14,10 @@ static const char HEAD[] =
     "\r\n";
 
 /* In two portions, cut at `at`. */
-static struct answer
+static struct stream_answer
 see(const char *text, size_t at)
 {
-	struct answer a = { 0 };
+	struct stream_answer a = { 0 };
 
 	answer_see(&a, text, at);
 	answer_see(&a, text + at, strlen(text) - at);
@@ -45,7 +45,7 @@ an_event_stream_is_known_by_its_type(void **state)
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(CASES); i++)
 		for (size_t at = 0; at <= strlen(CASES[i].text); at++) {
-			struct answer a = see(CASES[i].text, at);
+			struct stream_answer a = see(CASES[i].text, at);
 
 			assert_int_equal(answer_streams(&a), CASES[i].streams);
 		}
@@ -73,7 +73,7 @@ a_comment_may_stand_between_events_only(void **state)
 		auto_free char *text = xasprintf("%s%s", HEAD, CASES[i].body);
 
 		for (size_t at = 0; at <= strlen(text); at++) {
-			struct answer a = see(text, at);
+			struct stream_answer a = see(text, at);
 
 			assert_int_equal(answer_between_events(&a),
 			    CASES[i].between);
@@ -86,7 +86,7 @@ the_last_words_stand_alone_and_suit_every_stream(void **state)
 {
 	static const char *const MEMBERS[] = { "error", "data", "evalue" };
 	auto_free char *text = xasprintf("%sdata: {\"ty", HEAD);
-	struct answer a = see(text, 0), whole = see(HEAD, 0);
+	struct stream_answer a = see(text, 0), whole = see(HEAD, 0);
 	auto_buf struct buf cut = { 0 };
 	auto_buf struct buf clean = { 0 };
 	auto_json json_t *event = NULL;

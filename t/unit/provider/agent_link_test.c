@@ -187,7 +187,7 @@ an_answer_that_is_nonsense_is_not_an_empty_look(void **state)
 	struct provider p = { .ops = &ops, .conf = &CONF };
 
 	(void)state;
-	ops.control = canned_control;
+	ops.open_channel = canned_control;
 	for (size_t i = 0; i < ARRAY_LEN(HOSTILE); i++) {
 		struct agent_wrappers found;
 		struct err e = { 0 };
@@ -220,7 +220,7 @@ an_answer_that_is_nonsense_is_no_list(void **state)
 	struct provider p = { .ops = &ops, .conf = &CONF };
 
 	(void)state;
-	ops.control = canned_control;
+	ops.open_channel = canned_control;
 	for (size_t i = 0; i < ARRAY_LEN(NONSENSE); i++) {
 		auto_free struct agent_disk_usage *usage = NULL;
 		auto_free struct agent_cell *cells = NULL;
@@ -253,7 +253,7 @@ more_cells_than_a_sandbox_has_room_for_are_no_list(void **state)
 	size_t count;
 
 	(void)state;
-	ops.control = canned_control;
+	ops.open_channel = canned_control;
 	buf_str(&text, "{\"ok\":true,\"cells\":[");
 	for (int i = 0; i <= AGENT_CELLS_MAX; i++)
 		buf_fmt(&text,
@@ -279,7 +279,7 @@ the_words_of_an_agent_are_made_harmless(void **state)
 	struct err e = { 0 };
 
 	(void)state;
-	ops.control = canned_control;
+	ops.open_channel = canned_control;
 	CANNED =
 	    "{\"ok\":false,\"code\":\"x\\ny\",\"message\":\"a\\nb\\u001bc\"}";
 	assert_int_equal(agent_look(&p, &TARGET, 0, soon(), &found, &e), -1);
@@ -295,7 +295,7 @@ a_code_that_no_agent_of_this_release_says_is_kept_for_people(void **state)
 	struct provider p = { .ops = &ops, .conf = &CONF };
 
 	(void)state;
-	ops.control = canned_control;
+	ops.open_channel = canned_control;
 	for (size_t i = 0; i < ARRAY_LEN(CODES); i++) {
 		auto_free char *reply = xasprintf(
 		    "{\"ok\":false,\"code\":\"%s\",\"message\":\"no\"}",
@@ -324,7 +324,7 @@ a_wrapper_that_takes_no_message_is_known_as_one(void **state)
 	struct provider p = { .ops = &ops, .conf = &CONF };
 
 	(void)state;
-	ops.control = canned_control;
+	ops.open_channel = canned_control;
 	for (size_t i = 0; i < ARRAY_LEN(CODES); i++) {
 		auto_free char *reply = xasprintf(
 		    "{\"ok\":false,\"code\":\"%s\",\"message\":\"no\"}",

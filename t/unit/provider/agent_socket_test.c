@@ -197,7 +197,7 @@ a_launch_of_another_wrapper_is_not_the_one_asked_for(void **state)
 	struct provider p = { .ops = &ops, .conf = &CONF };
 
 	(void)state;
-	ops.control = canned_control;
+	ops.open_channel = canned_control;
 	for (size_t i = 0; i < ARRAY_LEN(REPLIES); i++) {
 		struct err e = { 0 };
 		int rc;
@@ -238,7 +238,7 @@ a_cell_limits_itself_only_where_no_group_does(void **state)
 	struct provider p = { .ops = &ops, .conf = &CONF };
 
 	(void)state;
-	ops.control = canned_control;
+	ops.open_channel = canned_control;
 	ops.limits = held;
 	box.pids = 100;
 	CANNED = "{\"ok\":false}";
