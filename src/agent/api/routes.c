@@ -208,7 +208,7 @@ refuse_unknown(const struct call *c, struct err *e)
 }
 
 static int
-dispatch(struct call *c, struct err *e)
+find_and_call(struct call *c, struct err *e)
 {
 	const char *path = below_prefix(c->path);
 	const struct route *r;
@@ -243,7 +243,7 @@ routes_handle(struct call *c)
 	activity_probe(str_equal(call_param(c, "SL_PROBE"), "1"));
 	activity_serve();
 	limits_view_refresh();
-	if (dispatch(c, &e) < 0 && c->status == 0) {
+	if (find_and_call(c, &e) < 0 && c->status == 0) {
 		/* if the session is ending, that is the error */
 		if (!session_end_explain(&e) && err_status(&e) >= 500)
 			log_err(LOG_INFO, "call_failed", &e);

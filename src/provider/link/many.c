@@ -16,7 +16,7 @@ static const char *const OP_NAMES[AGENT_OP__MAX] = {
 };
 
 static json_t *
-request_body(enum agent_op op, const struct agent_one *one, int wait_ms)
+ask_body(enum agent_op op, const struct agent_one *one, int wait_ms)
 {
 	json_t *body = agent_body(&one->target);
 
@@ -59,7 +59,7 @@ ask_batch(const struct provider *p, enum agent_op op, int wait_ms,
 	for (size_t i = 0; i < count; i++) {
 		struct agent_one *one = who[i];
 		struct agent_question q = { .op = OP_NAMES[op],
-			.body = request_body(op, one, wait_ms) };
+			.body = ask_body(op, one, wait_ms) };
 
 		one->answered = false;
 		one->e = (struct err){ 0 };

@@ -299,7 +299,7 @@ agent_launch(const struct provider *p, const struct sandbox_spec *s,
 }
 
 static json_t *
-port_body(const struct agent_target *t, int64_t port, int64_t order)
+port_change_body(const struct agent_target *t, int64_t port, int64_t order)
 {
 	json_t *body = agent_body(t);
 
@@ -322,7 +322,7 @@ agent_expose(const struct provider *p, const struct agent_target *t,
 
 	if (sockets_replace(&socks, p->conf, t, port, e) < 0)
 		return -1;
-	q.body = port_body(t, port, order);
+	q.body = port_change_body(t, port, order);
 	q.fds = socks.fd;
 	q.fd_count = socks.count;
 	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
@@ -343,7 +343,7 @@ agent_unexpose(const struct provider *p, const struct agent_target *t,
     int64_t port, int64_t order, int64_t deadline_ms, struct err *e)
 {
 	struct agent_question q = { .op = "unexpose",
-		.body = port_body(t, port, order) };
+		.body = port_change_body(t, port, order) };
 	auto_json json_t *reply = NULL;
 	char path[SOCKET_PATH_MAX];
 
