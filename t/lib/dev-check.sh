@@ -217,9 +217,16 @@ check_beside() {
 	trap 'kill "${jobs[@]}" 2>/dev/null; wait; exit 130' INT TERM
 	wait "${jobs[@]}"
 	trap 'exit 130' INT TERM
-	for log in "${logs[@]}"; do
+	for command in "$@"; do
+		log=${logs[0]}
+		logs=("${logs[@]:1}")
 		cat "$log"
-		read -r p f s <"$log.counts" || p=0 f=1 s=0
+		p=0 f=1 s=0
+		if [ -s "$log.counts" ]; then
+			read -r p f s <"$log.counts"
+		else
+			say "✗ it ended without a result: $command" | check_failed
+		fi
 		check_count "$p" "$f" "$s"
 		rm -f "$log" "$log.counts"
 	done
