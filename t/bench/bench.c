@@ -1,4 +1,4 @@
-/* bench.c: one run of `load`. */
+/* bench.c: makes the requests of one run of `load`. */
 #include "bench/bench.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* keys.c: from a keystroke at a shell's prompt to what the shell makes of it. */
+/* keys.c: measures the time from a key at a shell's prompt to its echo. */
 #include "bench/keys.h"
 
 #include <string.h>
@@ -10,15 +10,15 @@ enum { POLL_MS = 1000, WARM = 10 };
 
 struct keys {
 	struct visit
-	    out; /* what the terminal writes; `in` is the bench's visit */
+	    out; /* output of the terminal; `in` is the bench's visit */
 	struct stats lag;
 	struct buf line;
 	size_t typed;
-	bool echoed; /* the last key */
-	bool taken;  /* ... by the service */
+	bool echoed; /* the echo of the last key has come */
+	bool taken;  /* the service has answered the last key */
 };
 
-/* What is typed, and what comes of it: a letter, and its removal. */
+/* The keys that are typed and the echo of each: a letter, and its removal. */
 static const struct {
 	const char *body, *echo;
 } KEYS[] = {
@@ -26,7 +26,7 @@ static const struct {
 	{ "{\"data\":\"\\u007f\"}", "\"data\":\"CBtbSw==\"" },
 };
 
-/* The first thing of all is the shell's prompt, or a part of it. */
+/* The first output, before any key, is the shell's prompt or a part of it. */
 static bool
 is_echo(const struct keys *k)
 {
@@ -87,7 +87,7 @@ press(CURLM *multi, struct bench *b, struct keys *k)
 	curl_multi_add_handle(multi, in->easy);
 }
 
-/* False when something has ended that should not. */
+/* False when a connection has ended too early. */
 static bool
 see(CURLM *multi, struct bench *b, struct keys *k)
 {
@@ -108,7 +108,7 @@ see(CURLM *multi, struct bench *b, struct keys *k)
 	return true;
 }
 
-/* The prompt is the first thing that is echoed; then one key at a time. */
+/* Waits for the prompt, the first echo; then types one key at a time. */
 static bool
 type_all(CURLM *multi, struct bench *b, struct keys *k)
 {

@@ -1,10 +1,10 @@
 /*
- * load.c: what a client of the service sees, timed.
+ * load.c: measures the times that a client of the service sees.
  *
  *   load start COUNT AT_ONCE FILE   create a session, run a command; ids to FILE
- *   load hang COUNT FILE            create sessions only, however long it takes
+ *   load hang COUNT FILE            create sessions only; each may take 60 s
  *   load ping FILE COUNT            a data-plane request, to FILE's first session
- *   load exec FILE COUNT            a command there, in turns with one of our own
+ *   load exec FILE COUNT            a command there, in turns with one here
  *   load stream FILE COUNT          lines written there, until they are here
  *   load keys FILE COUNT            keys typed there, until their echo is here
  *   load together FILE COUNT        commands in all of FILE's sessions at once
@@ -35,7 +35,7 @@ take_session(struct bench *b, struct visit *v)
 {
 	auto_json json_t *body = bench_answer(v);
 
-	/* a 202 is deleted too, but it is no session that one can work in */
+	/* a session of a 202 is deleted too, but it cannot be worked in yet */
 	if (str_copy(v->session, sizeof(v->session), json_str(body, "id")) &&
 	    v->session[0] != '\0')
 		fprintf(b->ids, "%s\n", v->session);
@@ -143,7 +143,7 @@ on_ping(struct visit *v, void *context)
 		visit_fail(v, "ping");
 		return false;
 	}
-	if (v->step > 0) /* the first one makes the connection */
+	if (v->step > 0) /* the first request opens the connection */
 		stats_add(&b->command, v->answered_us - v->sent_us);
 	return (size_t)v->step++ < b->turns;
 }

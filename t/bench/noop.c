@@ -1,10 +1,10 @@
 /*
- * noop.c: the least a FastCGI worker can do, to compare ours with.
+ * noop.c: a FastCGI worker that does nothing, to compare our workers with.
  *
  *   noop SOCKET PROCESSES
  *
- * The same library, the same backlog and as many processes as the pool it
- * stands beside; each answers every request with 204.
+ * Uses the same library, the same backlog and as many processes as the pool it
+ * is compared with; each process answers every request with 204.
  */
 #include <fcgiapp.h>
 #include <signal.h>
@@ -52,7 +52,7 @@ main(int argc, char **argv)
 		fputs("usage: noop SOCKET PROCESSES\n", stderr);
 		return EXIT_FAILURE;
 	}
-	umask(007); /* nginx has the directory's group */
+	umask(007); /* nginx has the group of the directory */
 	fd = FCGX_Init() == 0 ? FCGX_OpenSocket(argv[1], BACKLOG) : -1;
 	if (fd < 0) {
 		perror(argv[1]);

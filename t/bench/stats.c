@@ -1,4 +1,4 @@
-/* stats.c: durations, and what is told of them. */
+/* stats.c: collects durations and prints their percentiles. */
 #include "bench/stats.h"
 
 #include <stdio.h>
@@ -24,7 +24,7 @@ compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Nearest rank: a value that was measured, never one in between. */
+/* Nearest rank: the result is a measured value, never one between two. */
 static double
 percentile_ms(const struct stats *s, size_t percent)
 {

@@ -1,6 +1,4 @@
-/*
- * stats.h: durations, and what is told of them.
- */
+/* stats.h: collects durations and prints their percentiles. */
 #ifndef SANDLEASE_BENCH_STATS_H
 #define SANDLEASE_BENCH_STATS_H
 
@@ -16,7 +14,7 @@ struct stats {
 
 void stats_add(struct stats *s, int64_t us);
 
-/* One line: name, count, least, p50, p95, p99, most; in milliseconds. */
+/* Prints one line: name, count, least, p50, p95, p99, most; in milliseconds. */
 void stats_print(struct stats *s, const char *name);
 
 void stats_free(struct stats *s);

@@ -1,4 +1,4 @@
-/* visit.c: requests to the service, many at once, with little effort. */
+/* visit.c: sends many requests to the service at once, with little CPU time. */
 #include "bench/visit.h"
 
 #include <stdio.h>

@@ -1,10 +1,10 @@
 /*
- * visit.h: requests to the service, many at once, with little effort.
+ * visit.h: sends many requests to the service at once, with little CPU time.
  *
- * A visit is a chain of requests over one connection: whoever is told that
- * one is answered sets the next one up, or says that this was all.  Two cores
- * are shared with the service that is being measured, so everything that can
- * be prepared is prepared before the clock runs.
+ * A visit is a chain of requests over one connection: the callback that gets an
+ * answer sets up the visit's next request, or says that this was the last.  The
+ * bench and the service it measures share two cores, so everything that can be
+ * prepared is prepared before the clock runs.
  */
 #ifndef SANDLEASE_BENCH_VISIT_H
 #define SANDLEASE_BENCH_VISIT_H
@@ -30,7 +30,7 @@ struct visit {
 	bool failed;
 };
 
-/* Where the service is and who we are: SANDLEASE_URL, SANDLEASE_API_KEY. */
+/* The address and the key of the service: SANDLEASE_URL, SANDLEASE_API_KEY. */
 struct place {
 	const char *url;
 	struct curl_slist *headers;
@@ -42,22 +42,22 @@ void place_close(struct place *p);
 void visit_open(struct visit *v, const struct place *p);
 void visit_close(struct visit *v);
 
-/* The next request: path below the URL, and a JSON body (static) or NULL. */
+/* Sets up the next request: path below the URL; JSON body (static) or NULL. */
 void visit_ask(struct visit *v, const struct place *p, const char *method,
     const char *path, const char *body);
 
-/* Called with each answer: true when a request is to be sent (again). */
+/* Called with each answer; returns true to send another request. */
 typedef bool visit_fn(struct visit *v, void *context);
 
 /*
- * Makes every visit, at most `at_once` at a time; each has its first request
- * set up.  A visit whose request got no answer at all is marked failed, and
- * the reason is put on stderr.
+ * Makes every visit, at most `at_once` at a time; the caller has set up the
+ * first request of each.  A visit whose request got no answer is marked failed,
+ * and the reason is printed on stderr.
  */
 int visit_all(struct visit *visits, size_t count, size_t at_once,
     visit_fn *answered, void *context, struct err *e) MUST_CHECK;
 
-/* Marks it failed and says on stderr what was answered. */
+/* Marks the visit failed and prints the answer on stderr. */
 void visit_fail(struct visit *v, const char *what);
 
 #endif

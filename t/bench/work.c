@@ -1,4 +1,4 @@
-/* work.c: what is measured in sessions that are there. */
+/* work.c: measures commands, code and streams in sessions that exist. */
 #include "bench/work.h"
 
 #include <spawn.h>
@@ -12,9 +12,9 @@
 
 static const char TRUE_COMMAND[] = "{\"command\":\"true\"}";
 
-/* ---- exec: a command there, and one of our own */
+/* ---- exec: a command in a session, and one on this machine */
 
-/* `sh -c true`, from its start to its end. */
+/* Runs `sh -c true` here, timed from its start to its end. */
 static bool
 run_local(struct stats *s)
 {
@@ -50,7 +50,7 @@ on_exec(struct visit *v, void *context)
 		visit_fail(v, "exec");
 		return false;
 	}
-	if (v->step > 0) /* the first one makes connection and shell */
+	if (v->step > 0) /* the first command makes connection and shell */
 		stats_add(&b->command, v->answered_us - v->sent_us);
 	return (size_t)v->step++ < b->turns;
 }
@@ -68,7 +68,7 @@ work_exec(struct bench *b, char **argv, struct err *e)
 	return bench_failures(b, e);
 }
 
-/* ---- code: a cell of a context that is there */
+/* ---- code: a code cell in a context that exists */
 
 static bool
 on_code(struct visit *v, void *context)
@@ -80,7 +80,7 @@ on_code(struct visit *v, void *context)
 		visit_fail(v, "code");
 		return false;
 	}
-	if (v->step > 0) /* the first one makes connection and kernel */
+	if (v->step > 0) /* the first code cell makes connection and kernel */
 		stats_add(&b->command, v->answered_us - v->sent_us);
 	return (size_t)v->step++ < b->turns;
 }
@@ -98,7 +98,7 @@ work_code(struct bench *b, char **argv, struct err *e)
 	return bench_failures(b, e);
 }
 
-/* ---- context: a new one, until its kernel is ready */
+/* ---- context: a new context, until its kernel is ready */
 
 static bool
 on_context(struct visit *v, void *context)
@@ -111,7 +111,7 @@ on_context(struct visit *v, void *context)
 		visit_fail(v, "context");
 		return false;
 	}
-	if (v->step++ % 2 == 1) { /* deleted */
+	if (v->step++ % 2 == 1) { /* the context was deleted */
 		bench_ask(b, v, "POST", "/api/contexts", "{}");
 		return (size_t)v->step / 2 < b->turns;
 	}
@@ -183,7 +183,7 @@ wall_us(void)
 	return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
 }
 
-/* An event whose text is the wall clock when it was written, "S.UUUUUU". */
+/* Reads an event whose text is the wall clock at its write, "S.UUUUUU". */
 static void
 take_line(struct stream *s, int64_t now_us)
 {
@@ -230,7 +230,7 @@ work_stream(struct bench *b, char **argv, struct err *e)
 
 	if (bench_sessions(b, argv, 1, e) < 0)
 		return -1;
-	/* a pause between two, by a builtin: `read` waits for what never comes */
+	/* the builtin `read` makes the pause: its input never comes */
 	body = xasprintf("{\"command\":\"exec 3<> <(:); for ((i = 0; i < %zu;"
 			 " i++)); do echo $EPOCHREALTIME;"
 			 " read -t 0.005 -u 3; done\"}",

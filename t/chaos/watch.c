@@ -1,14 +1,14 @@
 /*
- * watch.c: looks on /proc that no session ever has two live wrappers.
+ * watch.c: checks in /proc that no session ever has two live wrappers.
  *
  *   watch          every 20 ms until stdin ends; a line for each double:
  *                  "double session=... pid=... generation=... pid=... ..."
  *                  and, last, "samples=N wrappers=N doubles=N"
  *   watch --once   "session generation instance pid cell" of all there are
  *
- * A wrapper is who has SANDLEASE_SESSION_ID, _INSTANCE_ID and _GENERATION in
- * its environment; processes of one pid namespace are one cell, hence one
- * wrapper.  Who is dying runs no code any more and counts as gone.
+ * A wrapper is a process with SANDLEASE_SESSION_ID, _INSTANCE_ID and
+ * _GENERATION in its environment; processes of one pid namespace are one cell,
+ * hence one wrapper.  A dying process runs no code any more and counts as gone.
  */
 #include <ctype.h>
 #include <dirent.h>
@@ -25,14 +25,14 @@
 #include "common/str.h"
 
 enum {
-	PERIOD_MS = 20, /* wait: between two looks */
+	PERIOD_MS = 20, /* wait: between two samples */
 	PIDS_MAX = 4194304,
 	WRAPPERS_MAX = 8192,
 	WORD_MAX = 64,
 	ENVIRON_MAX = 65536,
-	YOUNG = 50,  /* looks at a new process each time: it may yet exec */
-	SELDOM = 25, /* and once in so many samples later on */
-	EXITING = 4  /* PF_EXITING of the kernel */
+	YOUNG = 50,  /* a new process may yet exec: read in so many samples */
+	SELDOM = 25, /* and an older one once in so many */
+	EXITING = 4  /* the kernel's PF_EXITING */
 };
 
 struct wrapper {
@@ -46,9 +46,9 @@ struct wrapper {
 
 struct watch {
 	uint32_t now;   /* number of this sample */
-	uint32_t *seen; /* by pid: the last sample that had it */
-	uint32_t *born; /* by pid: the first one without a gap */
-	bool *known;    /* by pid: is in `live` */
+	uint32_t *seen; /* by pid: the last sample that had the process */
+	uint32_t *born; /* by pid: the first sample without a gap since */
+	bool *known;    /* by pid: the process is in `live` */
 	struct wrapper *live;
 	size_t count;
 	long wrappers, doubles;
@@ -67,7 +67,7 @@ read_file(long pid, const char *name, char *out, size_t size)
 	return n;
 }
 
-/* False when it is gone, a zombie or dying. */
+/* False when the process is gone, a zombie or dying. */
 static bool
 lives(long pid, unsigned long long *start)
 {
@@ -127,7 +127,7 @@ compare(struct watch *t, const struct wrapper *w)
 		if (!str_equal(o->session, w->session) ||
 		    str_equal(o->cell, w->cell))
 			continue;
-		/* both at once: the older one still, after the newer one */
+		/* a double only if both live now: the older one is read last */
 		if (!lives(w->pid, &b) || b != w->start || !lives(o->pid, &a) ||
 		    a != o->start)
 			continue;
@@ -162,7 +162,7 @@ visit(struct watch *t, long pid)
 		t->live[t->count++] = w;
 }
 
-/* Who was not there any more, or is somebody else by now, is forgotten. */
+/* Forgets processes that are gone and pids that another process has now. */
 static void
 forget(struct watch *t)
 {
@@ -213,7 +213,7 @@ once(struct watch *t)
 int
 main(int argc, char **argv)
 {
-	static struct watch t; /* static: what it holds is no leak */
+	static struct watch t; /* static: its memory is no leak at exit */
 	struct pollfd in = { .fd = STDIN_FILENO, .events = POLLIN };
 
 	t.seen = xcalloc(PIDS_MAX, sizeof(*t.seen));
