@@ -1,4 +1,4 @@
-/* answers.c: what a shell says on its own channel, in any portions. */
+/* answers.c: fuzzes the reader of a shell's answers, in any portions. */
 #include "agent/shell/answers.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "common/mem.h"
 #include "fuzz.h"
 
-/* The first byte says how large the portions are: it must not matter. */
+/* The first byte is the size of the portions: it must not matter. */
 int
 fuzz_one(const uint8_t *data, size_t len)
 {

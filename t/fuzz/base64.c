@@ -1,4 +1,7 @@
-/* base64.c: what decodes strictly encodes to itself; what is encoded decodes. */
+/*
+ * base64.c: fuzzes base64: text that decodes strictly encodes to itself again,
+ * and any bytes that are encoded decode to themselves.
+ */
 #include "common/base64.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* fake_call.c: a request made of bytes. */
+/* fake_call.c: makes a request out of the bytes of a fuzzing input. */
 #include <stdio.h>
 #include <string.h>
 
@@ -52,7 +52,7 @@ static const struct call_io IO = {
 	.param = param,
 };
 
-/* The next line, cut to its place; nginx lets no NUL through. */
+/* Copies the next line, cut to `size`; like nginx, lets no NUL through. */
 static void
 line(const char **at, const char *end, char *out, size_t size)
 {

@@ -26,8 +26,8 @@ int fuzz_one(const uint8_t *data, size_t len);
 	} while (0)
 
 /*
- * A request made of bytes: lines of method, path, query and shell, then the
- * body.  What is answered is thrown away.
+ * A request made of the input's bytes: lines of method, path, query and shell,
+ * then the body.  The answer is thrown away.
  */
 struct fuzz_call {
 	struct call call;

@@ -1,4 +1,4 @@
-/* giturl.c: addresses of repositories; what is secret in them stays so. */
+/* giturl.c: fuzzes addresses of repositories: a secret in one stays hidden. */
 #include <string.h>
 
 #include "agent/git/url.h"
@@ -7,7 +7,7 @@
 
 enum { SECRET_MIN = 4 };
 
-/* What a mark could hold by itself is no proof. */
+/* A short text, or only asterisks, could be in the masked address by chance. */
 static bool
 is_secret(const char *s)
 {

@@ -1,13 +1,16 @@
-/* glob.c: a pattern and a path, any bytes; a plain matcher agrees. */
+/* glob.c: fuzzes patterns and paths, and compares with a simple matcher. */
 #include <string.h>
 
 #include "agent/files/glob.h"
 #include "common/mem.h"
 #include "fuzz.h"
 
-enum { PLAIN_MAX = 24 }; /* so much the plain one does in time */
+enum { PLAIN_MAX = 24 }; /* the simple matcher is too slow for longer input */
 
-/* Of a pattern that begins with a slash, so that there is one place to begin. */
+/*
+ * The simple matcher.  The pattern begins with a slash, so there is only one
+ * place at which a match can begin.
+ */
 static bool
 plain(const char *p, const char *s, bool begins)
 {

@@ -1,4 +1,4 @@
-/* range.c: headers that ask for a part of a file, or only if. */
+/* range.c: fuzzes the headers of range and conditional requests for a file. */
 #include <string.h>
 
 #include "agent/files/entity.h"

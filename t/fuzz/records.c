@@ -1,11 +1,11 @@
-/* records.c: what a wrapper may say to the pool of streams, in any portions. */
+/* records.c: fuzzes a wrapper's records for streams, in any portions. */
 #include <string.h>
 
 #include "common/mem.h"
 #include "fuzz.h"
 #include "web/records.h"
 
-/* Everything of it that the pool would look at; -1 where it is no FastCGI. */
+/* Collects the content that the pool would read; -1: not FastCGI. */
 static int
 take(struct records *r, const char *data, size_t len, struct buf *out)
 {

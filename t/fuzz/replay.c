@@ -1,4 +1,4 @@
-/* replay.c: a target over its corpus, once. */
+/* replay.c: runs a fuzz target once over each file of its corpus. */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
@@ -26,7 +26,7 @@ replay(const char *path)
 	fuzz_one((const uint8_t *)text.data, text.len);
 }
 
-/* The corpus has the program's name; files that are named are taken instead. */
+/* The corpus has the program's name; files named in argv are used instead. */
 int
 main(int argc, char **argv)
 {
@@ -48,7 +48,7 @@ main(int argc, char **argv)
 			continue;
 		snprintf(path, sizeof(path), "%s/%s", dir, d->d_name);
 		printf("# %s\n", d->d_name);
-		fflush(stdout); /* who aborts is named */
+		fflush(stdout); /* shows the file's name if the target aborts */
 		replay(path);
 		count++;
 	}

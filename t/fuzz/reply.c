@@ -1,14 +1,14 @@
-/* reply.c: what an app may answer through the relay, in any portions. */
+/* reply.c: fuzzes an app's responses through the relay, in any portions. */
 #include <string.h>
 
 #include "common/mem.h"
 #include "fuzz.h"
 #include "web/http_reply.h"
 
-/* The first byte says what was asked and where the rest is cut. */
+/* The first byte says which request was made and where the rest is cut. */
 enum { ASKED_HEAD = 1, ASKED_UPGRADE = 2 };
 
-/* All of it, then the end of the connection. */
+/* Feeds all bytes, then the end of the connection. */
 static int
 hear(struct http_reply_to to, const char *data, size_t len, size_t cut,
     struct buf *out)
@@ -61,7 +61,7 @@ fuzz_one(const uint8_t *data, size_t len)
 	if (out.len == 0)
 		return 0;
 	check_status(&out, verdict == HTTP_REPLY_UPGRADED);
-	/* what was written is read in the same way, to its last byte */
+	/* the output is a valid response and passes unchanged to its end */
 	if (verdict == HTTP_REPLY_REFUSED)
 		return 0;
 	PROMISE(hear(to, out.data, out.len, 0, &again) == verdict);

@@ -1,4 +1,4 @@
-/* request.c: what a client of a session may send: path, query and body. */
+/* request.c: fuzzes requests of a session's client: path, query and body. */
 #include <string.h>
 
 #include "agent/api/request.h"

@@ -1,4 +1,4 @@
-/* sse.c: event streams; what comes out does not depend on how it was cut. */
+/* sse.c: fuzzes event streams: events do not depend on how they were cut. */
 #include <string.h>
 
 #include "common/mem.h"

@@ -1,4 +1,4 @@
-/* text.c: output as events: nothing is lost, no sequence is cut. */
+/* text.c: fuzzes output as events: nothing is lost, no sequence is cut. */
 #include <string.h>
 
 #include "agent/api/request.h"
@@ -9,7 +9,7 @@
 
 struct heard {
 	struct buf text;
-	bool valid; /* so is every event, if the whole is */
+	bool valid; /* the whole input is UTF-8, so each event must be */
 };
 
 static void
@@ -22,7 +22,7 @@ hear(void *ctx, const char *text, size_t len)
 	buf_add(&h->text, text, len);
 }
 
-/* The first byte says how large the pieces are. */
+/* The first byte is the size of the pieces. */
 int
 fuzz_one(const uint8_t *data, size_t len)
 {

@@ -1,6 +1,6 @@
 /*
- * websocket.c: what a client says over a WebSocket, and a packet of
- * sandlease-ws.  The first byte says which.
+ * websocket.c: fuzzes a client's WebSocket frames and the packets of
+ * sandlease-ws.  The first byte says which of the two.
  */
 #include <string.h>
 #include <sys/socket.h>

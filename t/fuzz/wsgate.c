@@ -1,4 +1,4 @@
-/* wsgate.c: what clients and wrappers may say on /ws, in any portions. */
+/* wsgate.c: fuzzes messages of clients and wrappers on /ws, in any portions. */
 #include <string.h>
 
 #include "api/stream/ws_gate.h"
@@ -21,7 +21,7 @@ connected(void)
 	return g;
 }
 
-/* A request is answered at once; its answer is not for the wrapper. */
+/* The gate answers a request at once; its answer does not go to the wrapper. */
 static void
 feed(struct ws_gate *g, const char *data, size_t len, struct buf *up,
     struct buf *down)
@@ -61,7 +61,7 @@ fuzz_one(const uint8_t *data, size_t len)
 	feed(two, bytes + cut, len - cut, &up_parts, &down_parts);
 	same(&up, &up_parts);
 	same(&down, &down_parts);
-	/* of the wrapper everything passes but an incomplete header */
+	/* all bytes of the wrapper pass, except an incomplete header */
 	ws_gate_from_wrapper(one, bytes, len, &passed);
 	PROMISE(passed.len + one->down.have * !one->down.in_frame == len);
 	PROMISE(passed.len == 0 || memcmp(passed.data, bytes, passed.len) == 0);
