@@ -10,7 +10,7 @@
 #include "common/str.h"
 #include "world.h"
 
-/* wait: against hanging, never a measure */
+/* wait: a limit against hanging, not a measured time */
 enum { PATIENCE_MS = 60 * 1000, THREADS = 1024 };
 
 struct talk {
@@ -21,7 +21,7 @@ struct talk {
 static pthread_t THREAD[THREADS];
 static size_t THREAD_COUNT;
 
-/* One request: the world's lock is held, `c` is NULL where there is none. */
+/* One request: the world's lock is held, `c` is NULL for an unknown cell. */
 struct turn {
 	const char *box;
 	const json_t *q;
@@ -44,7 +44,7 @@ no(enum err_code code)
 	return no_because(code, "the fake refuses");
 }
 
-/* As the script says; in words of the agent's. */
+/* The error that the script asks for, with the codes of a real agent. */
 static json_t *
 fail(enum fake_how how)
 {
@@ -99,7 +99,7 @@ launch(struct turn *t)
 	c->generation = generation(t);
 	c->frozen = false;
 	str_copy(c->instance, sizeof(c->instance), json_str(t->q, "instance"));
-	c->fds = *t->fds; /* listens from now on, and keeps listening */
+	c->fds = *t->fds; /* the cell listens on them from now on */
 	t->fds->count = 0;
 	return json_pack("{s:b, s:s, s:I, s:s, s:s}", "ok", 1, "instance",
 	    c->instance, "generation", (json_int_t)c->generation, "cell",
@@ -203,7 +203,7 @@ done(struct turn *t)
 	return json_pack("{s:b}", "ok", 1);
 }
 
-/* Which generations of a cell it is for, as in src/agent/init/ops.c. */
+/* Which generations of a cell a request is for, as in src/agent/init/ops.c. */
 enum fence { ANY, UP_TO, EXACT };
 
 static const struct {
@@ -252,7 +252,7 @@ answer(struct turn *t)
 	return no(CODE_UNKNOWN_OP);
 }
 
-/* What was done is done; it is only told otherwise. */
+/* Turns the reply into its contrary; the request itself was carried out. */
 static void
 lie(json_t *reply)
 {
@@ -261,7 +261,7 @@ lie(json_t *reply)
 		json_object_set_new(reply, "output", json_string("nearly"));
 }
 
-/* One request and its answer, or what the script makes of it. */
+/* Answers one request, or fails in the way that the script says. */
 static void
 converse(const struct talk *talk)
 {
@@ -270,7 +270,7 @@ converse(const struct talk *talk)
 	auto_free char *op = NULL;
 	struct turn t = { .box = talk->box, .fds = &fds };
 	enum fake_how how;
-	struct err ignored; /* whoever asked has gone away */
+	struct err ignored; /* the asking process has gone away */
 
 	if (channel_recv(talk->sock, clock_ms() + PATIENCE_MS, &q, &fds,
 		&ignored) < 0)
@@ -280,7 +280,7 @@ converse(const struct talk *talk)
 	fake_note(op, q);
 	how = fake_next(op);
 	if (how == FAKE_HANG) {
-		/* until the other end has had enough */
+		/* wait until the other end gives up */
 		(void)!channel_recv(talk->sock, clock_ms() + PATIENCE_MS, &more,
 		    &none, &ignored);
 		return;

@@ -1,4 +1,4 @@
-/* disk.c: a disk in memory. */
+/* disk.c: disk space, usage and inodes of the provider in memory. */
 #include <stdlib.h>
 
 #include "common/mem.h"

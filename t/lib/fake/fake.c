@@ -1,4 +1,4 @@
-/* fake.c: what a test says, and the world it changes. */
+/* fake.c: the script of a test, and the world in memory that it changes. */
 #include "fake.h"
 
 #include <stdlib.h>
@@ -171,7 +171,7 @@ fake_end_cell(struct fake_cell *c)
 	channel_fds_close(&c->fds);
 }
 
-/* Every process of the sandbox ends, and with init its memory of seals. */
+/* Every process of the sandbox ends; init's list of seals ends with init. */
 void
 fake_end_box(struct fake_box *b)
 {
@@ -183,7 +183,7 @@ fake_end_box(struct fake_box *b)
 		}
 }
 
-/* ---- what tests do to it */
+/* ---- changes that tests make to the world */
 
 void
 fake_reset(void)
@@ -195,7 +195,7 @@ fake_reset(void)
 	memset(FAKE.box, 0, sizeof(FAKE.box));
 	memset(FAKE.cell, 0, sizeof(FAKE.cell));
 	memset(FAKE.snapshot, 0, sizeof(FAKE.snapshot));
-	/* nothing has happened for a day */
+	/* the wrapper has been idle for a day */
 	FAKE.status =
 	    (struct agent_status){ .idle_ms = 86400000, .relay_idle_ms = -1 };
 	FAKE.stubborn = FAKE.immortal = FAKE.old = FAKE.own_disk = false;

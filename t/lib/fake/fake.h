@@ -18,13 +18,13 @@
 extern const struct provider_ops PROVIDER_FAKE;
 
 /*
- * The code of FAKE_FAIL.  The local provider answers with it, too, and control
- * judges such an error by its kind alone.
+ * The error code of FAKE_FAIL.  The local provider uses this code, too, and
+ * control judges such an error by its kind alone.
  */
 #define FAKE_CODE CODE_NO_STORAGE
 
 enum fake_how {
-	FAKE_WORK,   /* as usual */
+	FAKE_WORK,   /* the operation succeeds */
 	FAKE_FAIL,   /* nothing is done; an error */
 	FAKE_HANG,   /* nothing is done; no answer before the deadline */
 	FAKE_LOSE,   /* done, but the answer is an error */
@@ -34,41 +34,44 @@ enum fake_how {
 	/*
 	 * Done, but the answer is the contrary of the truth: init sees no
 	 * wrapper where one is, a proof prints something else; cell_gone says
-	 * gone of what is there, and the other way round.
+	 * "gone" of a cell that exists, and the other way round.
 	 */
 	FAKE_LIE,
-	FAKE_DEAF,   /* control: nobody listens */
+	FAKE_DEAF,   /* control: no process listens */
 	FAKE_UNKNOWN /* inspect: "could not tell"; others: FAKE_FAIL */
 };
 
-/* Forgets everything and waits for its threads.  Between two tests. */
+/* Forgets everything and waits for the fake's threads.  Between two tests. */
 void fake_reset(void);
 
 /*
- * The next `times` calls of an operation go wrong.  Names are those of
- * struct provider_ops ("ensure", "storage_make", ...) and, with "agent." in
- * front, of the control protocol ("agent.launch", "agent.look", ...).  A
- * failing agent answers with `launch_failed`, one that is full or denied with
- * `no_space` or `permission_denied`.
+ * The next `times` calls of an operation fail.  Names are those of struct
+ * provider_ops ("ensure", "storage_make", ...) and, with "agent." in front, of
+ * the control protocol ("agent.launch", "agent.look", ...).  A failing agent
+ * answers with `launch_failed`; one that is full or denied, with `no_space` or
+ * `permission_denied`.
  */
 void fake_script(const char *op, enum fake_how how, int times);
 
-/* What others do at the next call of an operation, just before it is done. */
+/* Calls `what`, as another worker, just before the next call is done. */
 void fake_meanwhile(const char *op, void (*what)(void *arg), void *arg);
 
-/* How often it was called since the reset, failures included. */
+/* How often the operation was called since the reset, failures included. */
 int fake_calls(const char *op);
 
-/* What the last message of such an operation said; NULL: none.  Borrowed. */
+/* The last message of that operation; NULL when there was none.  Borrowed. */
 const json_t *fake_said(const char *op);
 
-/* Its processes are gone, its files stay. */
+/* The processes of the sandbox are gone, its files stay. */
 void fake_crash(const char *id);
 
-/* It runs, as after a start whose init has not answered anybody yet. */
+/* The sandbox runs, as after a start whose init has not answered yet. */
 void fake_half_start(const char *id);
 
-/* A wrapper nobody asked for; one more of each; and one that dies by itself. */
+/*
+ * Adds a wrapper that no worker launched; a second one of the same session; and
+ * lets a wrapper die.
+ */
 void fake_cell_add(const char *id, const char *session, const char *instance,
     int64_t generation);
 void fake_cell_twin(const char *id, const char *session);
@@ -77,48 +80,48 @@ void fake_cell_die(const char *id, const char *session);
 /* Cells that do not end by SIGTERM; `immortal`: nor by SIGKILL. */
 void fake_stubborn(bool stubborn, bool immortal);
 
-/* Its agents are from before WebSockets: a launch brings no socket for them. */
+/* Agents are from before WebSockets: a launch brings no socket for them. */
 void fake_old(void);
 
-/* What the next status answers say. */
+/* Sets the answer to the next status requests. */
 void fake_status(const struct agent_status *s);
 
 /*
- * How much room there is: free_mb, and more_mb with every workspace that is
- * dropped; `own`: each sandbox has a file system to itself.  At first there is
+ * Sets the free space: free_mb, and more_mb with every workspace that is
+ * dropped; `own`: each sandbox has a file system to itself.  A reset gives
  * plenty.
  */
 void fake_capacity(int64_t free_mb, int64_t more_mb, bool own);
 
-/* A session's directories without a session, this old; -1: nobody knows. */
+/* Adds a session's directories without a session; age -1: unknown. */
 void fake_workspace(const char *id, const char *session, int64_t age_seconds);
 
-/* What `usage` says a session has; it grows by `more` with every look. */
+/* Sets the bytes that `usage` reports; they grow by `more` with every look. */
 void fake_usage(const char *session, int64_t bytes, int64_t more);
 
-/* What else it says; nothing of the kind at first. */
+/* The other members of a usage report; a reset sets them to nothing. */
 struct fake_measure {
 	int64_t files,
 	    more_files;   /* inodes, and how many more with every look */
 	int64_t limit_mb; /* of its sandbox */
-	bool hidden;      /* not everything was seen */
+	bool hidden;      /* not all files could be counted */
 };
 void fake_measured(const char *session, const struct fake_measure *m);
 
-/* How many inodes of a million (2^20) are free.  At first, all. */
+/* Sets how many inodes of a million (2^20) are free.  A reset frees all. */
 void fake_files(int64_t free_files);
 
-/* Whether it is frozen. */
+/* Whether the session's cell is frozen. */
 bool fake_is_frozen(const char *session);
 
-/* A sandbox that runs here and that no row knows. */
+/* Adds a sandbox that runs here and has no row. */
 void fake_box_add(const char *id, const char *incarnation);
 
-/* What has become of a snapshot; one that there was not is there now. */
+/* Sets the state of a snapshot; makes the snapshot if there is none. */
 void fake_snapshot_be(const char *id, enum snapshot_presence presence);
-/* How many there are. */
+/* The number of snapshots. */
 int fake_snapshots(void);
-/* The snapshot that a session's storage was made of, or "". */
+/* The snapshot that a session's storage was copied from, or "". */
 const char *fake_made_of(const char *session);
 
 #endif

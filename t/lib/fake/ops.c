@@ -10,7 +10,10 @@
 #include "provider/host/proc.h"
 #include "world.h"
 
-/* -1 when the script says so; *lose when only the answer is to be lost. */
+/*
+ * -1 when the script lets the call fail; *lose when the call shall succeed and
+ * only its answer be lost.
+ */
 int
 fake_play(const char *op, int64_t deadline_ms, bool *lose, struct err *e)
 {
@@ -37,7 +40,7 @@ fake_play(const char *op, int64_t deadline_ms, bool *lose, struct err *e)
 	return err_set(e, ERR_UNAVAILABLE, FAKE_CODE, "the fake failed");
 }
 
-/* Lets go of the world with what came of it. */
+/* Releases the world's lock and returns the result of the operation. */
 int
 fake_finish(int rc, bool lose, struct err *e)
 {
@@ -58,7 +61,7 @@ fake_begin(const char *op, bool *lose, struct err *e)
 	return 0;
 }
 
-/* Only the directory in which agent_launch() makes real sockets. */
+/* Makes only the directory in which agent_launch() creates real sockets. */
 static int
 open_fake(const struct provider *p, struct err *e)
 {
@@ -213,7 +216,7 @@ destroy(const struct provider *p, const char *id, const char *incarnation,
 	return end("destroy", id, incarnation, deadline_ms, true, e);
 }
 
-/* Nothing in memory is frozen in a way that keeps a sandbox from ending. */
+/* A frozen cell in memory never keeps its sandbox from ending. */
 static int
 thaw_orphans(const struct provider *p, const char *id, struct err *e)
 {

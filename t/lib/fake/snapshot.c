@@ -39,7 +39,7 @@ fake_snapshot_take(const struct provider *p, const struct snapshot_ref *s,
 	pthread_mutex_lock(&FAKE.lock);
 	x = find(s->id, true);
 	x->ref = *s;
-	/* one whose answer is lost goes on */
+	/* a snapshot whose answer is lost goes on */
 	x->presence = lose ? SNAPSHOT_UNDER_WAY : SNAPSHOT_WHOLE;
 	return fake_finish(0, false, e);
 }

@@ -1,6 +1,4 @@
-/*
- * world.h: what the files of the fake provider share.
- */
+/* world.h: state and functions that the files of the fake provider share. */
 #ifndef SANDLEASE_FAKE_WORLD_H
 #define SANDLEASE_FAKE_WORLD_H
 
@@ -27,15 +25,15 @@ struct fake_cell {
 	char box[SANDBOX_ID_MAX]; /* "": free */
 	char session[ID_MAX];
 	char instance[ID_MAX];
-	int64_t generation; /* 0: only storage or a seal */
+	int64_t generation; /* 0: the cell is only storage or a seal */
 	int64_t sealed;
 	bool storage, frozen;
-	bool twin;             /* another one says the same of itself */
-	int64_t age;           /* of its storage, in seconds */
+	bool twin;             /* a second wrapper has the same ids */
+	int64_t age;           /* of the storage, in seconds */
 	int64_t usage, growth; /* bytes */
 	struct fake_measure measure;
 	struct channel_fds fds; /* its listening sockets */
-	char from[ID_MAX];      /* the snapshot its storage was made of */
+	char from[ID_MAX];      /* the storage's snapshot */
 };
 
 struct fake_snapshot {
@@ -61,10 +59,10 @@ extern struct fake_world FAKE;
 /* Keeps a message for fake_said(). */
 void fake_note(const char *op, json_t *message);
 
-/* Counts a call and says how it is to go. */
+/* Counts a call and returns how the script lets it end. */
 enum fake_how fake_next(const char *op);
 
-/* With the lock held.  NULL: there is none (and `make` is false). */
+/* With the lock held.  NULL: not found (and `make` is false). */
 struct fake_box *fake_find_box(const char *id, bool make);
 struct fake_cell *fake_find_cell(const char *id, const char *session,
     bool make);
@@ -101,9 +99,9 @@ int fake_storage_from(const struct provider *p, const char *id,
     const char *session, const struct snapshot_ref *s, int64_t deadline_ms,
     struct err *e);
 
-/* One end of a channel whose other end a thread answers. */
+/* Returns one end of a channel; a thread answers at the other end. */
 int fake_connect(const char *id, struct err *e);
-/* Waits for all such threads. */
+/* Waits for all threads of fake_connect(). */
 void fake_join(void);
 
 #endif
