@@ -22,7 +22,7 @@
 #include "provider/host/file.h"
 #include "provider/local/local.h"
 
-/* wait: against hanging, never a measure */
+/* wait: a limit against hanging, not a measured time */
 enum { SOON_MS = 120 * 1000, TESTS_MAX = 96 };
 
 struct conf CONF;
@@ -177,7 +177,7 @@ open_provider(int argc, char **argv)
 	}
 }
 
-/* What a failed test has left must not outlive the suite. */
+/* Ends the sandboxes of a failed test, so that none outlives the suite. */
 static int
 end_all(void **state)
 {

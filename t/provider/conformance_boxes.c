@@ -1,4 +1,7 @@
-/* conformance_boxes.c: sandboxes come and go as they are told. */
+/*
+ * conformance_boxes.c: tests that sandboxes start, stop and are destroyed as
+ * the provider is told, and that stale incarnations are refused.
+ */
 #include <stdlib.h>
 #include <sys/stat.h>
 
@@ -116,7 +119,7 @@ destroy_twice_is_harmless_and_no_ensure_follows_it(void **state)
 	destroy(&next);
 }
 
-/* Its intent was written, its worker slept, and somebody cleaned up. */
+/* A worker was paused after its intent, and the sandbox was destroyed. */
 static void
 an_ensure_that_comes_after_its_own_destroy_is_refused(void **state)
 {
@@ -190,7 +193,7 @@ a_list_has_what_is_ours_and_nothing_else(void **state)
 	assert_false(is_listed(&P, s.id, &seen));
 }
 
-/* Whoever lists a directory that no row knows removes it. */
+/* The reaper removes directories that are listed and have no row. */
 static void
 another_installation_s_sessions_are_not_listed(void **state)
 {

@@ -1,4 +1,4 @@
-/* conformance_cells.c: files and wrappers of sessions. */
+/* conformance_cells.c: tests the files and wrappers of sessions. */
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -52,7 +52,7 @@ a_target(const struct sandbox_spec *s)
 	return t;
 }
 
-/* A sandbox with a wrapper; what is launched may be NULL: nothing special. */
+/* Makes a sandbox with a wrapper; `what` NULL: a launch without options. */
 static struct agent_target
 launched(const struct sandbox_spec *s, const struct agent_launch *what)
 {
@@ -66,7 +66,7 @@ launched(const struct sandbox_spec *s, const struct agent_launch *what)
 	return t;
 }
 
-/* Where no group counts its processes, nobody but init can tell. */
+/* Where no cgroup counts the cell's processes, only init can tell. */
 static void
 assert_cell_there(const struct sandbox_spec *s, const struct agent_target *t)
 {
@@ -169,7 +169,7 @@ a_cell_dies_with_its_sandbox(void **state)
 	destroy(&s);
 }
 
-/* Suspends it; false where this provider or this machine cannot. */
+/* Suspends the cell; false where this provider or this machine cannot. */
 static bool
 suspends(const struct agent_target *t, int64_t order)
 {
@@ -186,7 +186,7 @@ suspends(const struct agent_target *t, int64_t order)
 static void
 what_is_suspended_stands_still_and_goes_on(void **state)
 {
-	/* wait: it stands still and never answers */
+	/* wait: the cell is frozen and never answers */
 	enum { A_MOMENT_MS = 300 };
 	struct sandbox_spec s = a_sandbox();
 	struct agent_target t;
@@ -222,7 +222,7 @@ what_is_suspended_can_be_ended(void **state)
 	assert_cell_gone(&t);
 	t.generation = 2;
 	works(agent_launch(&P, &s, &t, &l, soon(), &E));
-	works(agent_prove(&P, &t, soon(), &E)); /* nothing of it is left */
+	works(agent_prove(&P, &t, soon(), &E)); /* the suspend left nothing */
 	(void)suspends(&t, 2);
 	works(P.ops->stop(&P, s.id, s.incarnation, soon(), &E));
 	assert_cell_gone(&t);
@@ -251,11 +251,11 @@ what_is_suspended_ends_with_its_init(void **state)
 	destroy(&s);
 }
 
-/* That init cannot be asked does not mean that it is dead. */
+/* An init that cannot be reached may still be alive. */
 static void
 what_is_suspended_stays_so_when_its_init_is_out_of_reach(void **state)
 {
-	/* wait: it stands still and never answers */
+	/* wait: the cell is frozen and never answers */
 	enum { A_MOMENT_MS = 300 };
 	struct sandbox_spec s = a_sandbox();
 	auto_free char *control = NULL;
@@ -272,7 +272,7 @@ what_is_suspended_stays_so_when_its_init_is_out_of_reach(void **state)
 		works(P.ops->thaw_orphans(&P, s.id, &E));
 		assert_int_equal(presence(s.id), PRESENCE_RUNNING);
 		assert_int_equal(chmod(control, 0660), 0);
-		works(P.ops->thaw_orphans(&P, s.id, &E)); /* it lives */
+		works(P.ops->thaw_orphans(&P, s.id, &E)); /* init lives */
 		refuses(agent_prove(&P, &t, clock_ms() + A_MOMENT_MS, &E),
 		    CODE_TIMED_OUT);
 	}

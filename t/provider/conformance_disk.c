@@ -1,4 +1,4 @@
-/* conformance_disk.c: room, ballast, and cells that are frozen. */
+/* conformance_disk.c: tests disk space, the ballast, and frozen cells. */
 #include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,7 +10,7 @@
 #include "common/str.h"
 #include "provider/link/disk_usage.h"
 
-/* wait: QUICK is for what stands still and never answers */
+/* wait: QUICK is for frozen cells, which never answer */
 enum { MB = 1024 * 1024, QUICK_MS = 300 };
 
 static struct agent_target
@@ -42,7 +42,7 @@ is_frozen(const char *session)
 	return found;
 }
 
-/* Where there is no freezer init answers before its signal has come to all. */
+/* Without a cgroup freezer, init answers before all processes have stopped. */
 static void
 wait_until_still(const struct agent_target *t)
 {
@@ -67,7 +67,7 @@ there_is_room_and_it_is_told(void **state)
 	assert_int_equal(here.total_bytes, all.total_bytes);
 	assert_false(P.ops->own_disk(&P, s.id));
 	destroy(&s);
-	if (is_local()) /* what is not there has no size, not none */
+	if (is_local()) /* absent files have no size, which is not size 0 */
 		assert_int_equal(P.ops->capacity(&P, s.id, &here, &E), -1);
 }
 
@@ -86,7 +86,7 @@ workspaces_are_listed_with_their_age(void **state)
 	assert_int_equal(count, 0);
 	free(w);
 	works(P.ops->storage_make(&P, s.id, SESSION, &E));
-	do { /* one made in the next second by the file system's finer clock */
+	do { /* the file system's finer clock may put it into the next second */
 		works(P.ops->workspaces(&P, s.id, &w, &count, &E));
 		assert_int_equal(count, 1);
 		young = w[0].age_seconds < 0 && clock_left_ms(end) > 0;
@@ -114,7 +114,7 @@ the_ballast_is_as_large_as_asked_for(void **state)
 	assert_int_equal(P.ops->ballast_size(&P), 0);
 }
 
-/* It would look as if it were there, and hold nothing free. */
+/* Half a ballast would look like a whole one and keep no space free. */
 static void
 half_a_ballast_is_none(void **state)
 {
@@ -186,7 +186,7 @@ a_frozen_cell_stands_still_until_it_is_let_go(void **state)
 	destroy(&s);
 }
 
-/* Where there is no freezer init is asked, who may obey later. */
+/* Without a cgroup freezer, init is asked, and init may obey later. */
 static void
 who_may_have_been_frozen_is_on_record(void **state)
 {
@@ -236,7 +236,7 @@ a_sandbox_with_a_frozen_cell_can_be_stopped(void **state)
 	works(freeze(&t, true));
 	works(P.ops->stop(&P, s.id, s.incarnation, soon(), &E));
 	assert_int_equal(presence(s.id), PRESENCE_STOPPED);
-	/* letting go what is not there any more is success */
+	/* thawing a cell that no longer exists is success */
 	works(freeze(&t, false));
 	assert_false(is_frozen(t.session));
 	destroy(&s);
@@ -261,7 +261,7 @@ a_new_life_is_not_frozen(void **state)
 	destroy(&next);
 }
 
-/* Where the machine can suspend at all. */
+/* Only where the machine can suspend at all. */
 static void
 who_is_suspended_is_not_let_go_with_the_others(void **state)
 {
@@ -283,12 +283,12 @@ who_is_suspended_is_not_let_go_with_the_others(void **state)
 		works(freeze(&t, false));
 		works(agent_disk_usage(&P, s.id, s.incarnation, soon(), &u,
 		    &count, &E));
-		assert_int_equal(count, 0); /* it is no writer */
+		assert_int_equal(count, 0); /* a suspended cell is no writer */
 		refuses(agent_prove(&P, &t, clock_ms() + QUICK_MS, &E),
 		    CODE_TIMED_OUT);
 		works(P.ops->resume(&P, &t, 2, soon(), &E));
 		works(agent_prove(&P, &t, soon(), &E));
-		/* one that is refused takes nobody off the record */
+		/* a refused order leaves the session on record as frozen */
 		works(freeze(&t, true));
 		refuses(P.ops->suspend(&P, &t, 1, soon(), &E),
 		    CODE_STALE_ORDER);

@@ -1,4 +1,4 @@
-/* conformance_host.c: what only a host can show. */
+/* conformance_host.c: tests the effects of the local provider on its host. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -60,7 +60,7 @@ many_at_once_start_one_sandbox(void **state)
 	destroy(&s);
 }
 
-/* One descriptor, as readlink shows it, against what may be there. */
+/* Whether one descriptor, as readlink shows it, is in the list. */
 static bool
 is_allowed(const char *target, const char *const *allowed, size_t count)
 {
@@ -70,7 +70,7 @@ is_allowed(const char *target, const char *const *allowed, size_t count)
 	return false;
 }
 
-/* False when bwrap has a descriptor, target, that it should not have. */
+/* False when bwrap has a descriptor, `target`, that it should not have. */
 static bool
 bwrap_is_clean(const char *dir, char target[SUITE_PATH_MAX])
 {
@@ -91,7 +91,7 @@ bwrap_is_clean(const char *dir, char target[SUITE_PATH_MAX])
 	return true;
 }
 
-/* bwrap closes what it inherited after it has let init go on. */
+/* bwrap closes its inherited descriptors only after it has let init go on. */
 static void
 check_bwrap(const struct sandbox_spec *s)
 {
@@ -106,7 +106,7 @@ check_bwrap(const struct sandbox_spec *s)
 	}
 }
 
-/* An agent of our own, since nobody may look into the real one. */
+/* Uses a script as the agent, since the real one lets no process inspect it. */
 static void
 use_agent(const char *script)
 {
@@ -154,7 +154,7 @@ nothing_but_the_listed_descriptors_goes_in(void **state)
 	int leak, pair[2];
 
 	(void)state;
-	/* what a worker has: its socket at 0, anything anywhere */
+	/* as in a worker: its socket at 0, and any descriptor anywhere */
 	assert_int_equal(pipe(pair), 0);
 	leak = open("/etc/hostname", O_RDONLY);
 	assert_int_equal(dup2(leak, 200), 200);
@@ -188,7 +188,7 @@ a_start_that_fails_says_why_and_leaves_nothing(void **state)
 	control = local_control_path(&P, s.id, s.incarnation);
 	assert_int_equal(access(control, F_OK), -1);
 	assert_int_equal(presence(s.id), PRESENCE_STOPPED);
-	/* nobody can tell what it did before it died: it does not come back */
+	/* its effects are unknown, so this incarnation does not come back */
 	refuses(P.ops->ensure(&P, &s, soon(), &E), CODE_STALE_INCARNATION);
 	s = after(&s);
 	str_copy(CONF.bwrap_path, sizeof(CONF.bwrap_path), "/nonexistent");
@@ -205,7 +205,7 @@ a_start_that_fails_says_why_and_leaves_nothing(void **state)
 	destroy(&s);
 }
 
-/* A bwrap that begins when somebody writes to the fifo `gate`. */
+/* Uses a bwrap that begins when the test writes to the fifo `gate`. */
 static void
 use_slow_bwrap(int *gate)
 {
@@ -233,7 +233,7 @@ a_start_that_is_slow_may_come_yet(void **state)
 
 	(void)state;
 	use_slow_bwrap(&gate);
-	/* wait: the gate is shut, so it ends by its deadline on any machine */
+	/* wait: the gate is shut, so its deadline ends it on any machine */
 	assert_int_equal(P.ops->ensure(&P, &s, clock_ms() + 200, &E), -1);
 	CONF = before;
 	assert_code(E.code, CODE_TIMED_OUT);
@@ -256,7 +256,7 @@ a_stopped_process_is_killed_too(void **state)
 	destroy(&s);
 }
 
-/* The groups this sandbox was started in. */
+/* The cgroups in which this sandbox was started. */
 static struct cgroup_tree
 groups_of(const char *id)
 {
@@ -286,7 +286,7 @@ what_is_frozen_is_killed_too(void **state)
 	destroy(&s);
 }
 
-/* From init's group into that of a session: who lives there counts as well. */
+/* Moves a process from init's group into a session's, where it counts, too. */
 static void
 move_into_cell(const struct cgroup_tree *t, const struct sandbox_spec *s,
     pid_t pid)
@@ -304,7 +304,7 @@ move_into_cell(const struct cgroup_tree *t, const struct sandbox_spec *s,
 	}
 }
 
-/* Somebody has removed our state directory and not what it was about. */
+/* The cgroup of a sandbox is there, but its state directory was removed. */
 static void
 a_group_without_a_directory_is_found(void **state)
 {
@@ -352,7 +352,7 @@ a_sandbox_lives_without_its_bwrap(void **state)
 	destroy(&s);
 }
 
-/* It becomes a part of a socket's name. */
+/* The incarnation becomes part of a socket's name. */
 static void
 an_incarnation_is_made_of_letters(void **state)
 {
@@ -364,7 +364,7 @@ an_incarnation_is_made_of_letters(void **state)
 	assert_int_equal(presence(s.id), PRESENCE_ABSENT);
 }
 
-/* Also when the tombstone that refused it is no longer there. */
+/* A late ensure is refused by its deadline also when the tombstone is gone. */
 static void
 an_ensure_past_its_time_starts_nothing(void **state)
 {

@@ -1,4 +1,4 @@
-/* conformance_jobs.c: work on the host, its limits and whose it is. */
+/* conformance_jobs.c: tests jobs on the host, their limits and their owners. */
 #include "suite.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ enum { TEXT_MAX = 64 * 1024 };
 static const char OWNER[] = "00000000000000000000000000000001";
 static const char OTHER[] = "00000000000000000000000000000002";
 
-/* One that takes an archive apart for as long as `to` is open. */
+/* A job that unpacks an archive for as long as `to` is open. */
 struct receiving {
 	char dir[SUITE_PATH_MAX];
 	int to, ended;
@@ -131,27 +131,27 @@ one_has_a_group_with_limits(void **state)
 	works(begin(&r, OWNER, soon()));
 	group = xasprintf("%s/job/%s-0", t.at[0].dir, OWNER);
 	procs = xasprintf("%s/cgroup.procs", group);
-	do /* it joins before it is bwrap */
+	do /* the job joins the group before it execs bwrap */
 		works(file_read(AT_FDCWD, procs, TEXT_MAX, &found, &text, &E));
 	while (text.len == 0);
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 	while (limit_of(strtoll(text.data, NULL, 10), "Max address space") !=
 	    CGROUP_JOB_BYTES)
-		; /* ... and a little later it is limited */
+		; /* ... and has its limits a little later */
 #endif
 	if (str_equal(t.ops->name, "v1"))
 		assert_number(group, "memory.limit_in_bytes", CGROUP_JOB_BYTES);
 	else if (cgroup_holds(&t, CGROUP_MEMORY))
 		assert_number(group, "memory.max", CGROUP_JOB_BYTES);
-	works(job_sweep(&P, &E)); /* it lives, and keeps its group */
+	works(job_sweep(&P, &E)); /* the job lives and keeps its group */
 	assert_true(exists(group));
 	end(&r);
-	/* its last process may be gone and still be counted */
+	/* the group may still count its last process after the end */
 	while (exists(group))
 		works(job_sweep(&P, &E));
 }
 
-/* However late those of the first are waited for by pid 1. */
+/* Also when pid 1 reaps the processes of the first jobs late. */
 static void
 many_in_a_row_all_end_well(void **state)
 {
@@ -166,7 +166,7 @@ many_in_a_row_all_end_well(void **state)
 		mem_close_fd(&r.to);
 		works(job_wait(r.dir, r.ended, soon(), &seen, &E));
 		mem_close_fd(&r.ended);
-		/* an archive without a word in it, which was read */
+		/* the archive was read, and holds nothing */
 		assert_int_equal(seen.state, JOB_FAILED);
 		assert_code(seen.why.code, CODE_JOB_FAILED);
 	}

@@ -1,4 +1,4 @@
-/* conformance_records.c: what a host has written down of a sandbox. */
+/* conformance_records.c: tests the records that a host keeps of a sandbox. */
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
@@ -42,11 +42,11 @@ a_sandbox_of_another_boot_is_stopped(void **state)
 	(void)state;
 	ensure(&s);
 	works(P.ops->stop(&P, s.id, s.incarnation, soon(), &E));
-	/* a process that lives, but for the boot */
+	/* the pid of a live process, but from another boot */
 	set_recorded(s.id, "init", json_integer(getpid()));
 	set_recorded(s.id, "initStart", json_integer(my_start()));
 	assert_int_equal(presence(s.id), PRESENCE_RUNNING);
-	/* or another one that has its number now */
+	/* or the pid of another process that has this number now */
 	set_recorded(s.id, "initStart", json_integer(my_start() + 1));
 	assert_int_equal(presence(s.id), PRESENCE_STOPPED);
 	set_recorded(s.id, "initStart", json_integer(my_start()));
@@ -55,7 +55,7 @@ a_sandbox_of_another_boot_is_stopped(void **state)
 	destroy(&s);
 }
 
-/* The numbers of daemons are often the same after a reboot. */
+/* Daemons often have the same pids after a reboot. */
 static void
 a_process_of_this_boot_is_not_killed_for_another_s(void **state)
 {
@@ -79,10 +79,13 @@ a_process_of_this_boot_is_not_killed_for_another_s(void **state)
 	works(box_open(&P, s.id, &b, &E));
 	lock = box_hold(&b, soon(), &E);
 	assert_true(lock >= 0);
-	/* wait: the lock is held all the while, so it ends by its deadline */
+	/* wait: the lock is held all the while, so this ends by its deadline */
 	refuses(P.ops->destroy(&P, s.id, s.incarnation, clock_ms() + 20, &E),
 	    CODE_SANDBOX_BUSY);
-	/* whoever holds it, it may run: that is for its own incarnation */
+	/*
+	 * the sandbox may run while its lock is held, and only its own
+	 * incarnation may stop it
+	 */
 	refuses(P.ops->stop(&P, s.id, next.incarnation, soon(), &E),
 	    CODE_STALE_INCARNATION);
 	assert_int_equal(waitpid(pid, NULL, WNOHANG), 0);
@@ -92,7 +95,7 @@ a_process_of_this_boot_is_not_killed_for_another_s(void **state)
 	destroy(&s);
 }
 
-/* Whoever holds it may be about to die: only time can tell. */
+/* The process that holds the lock may be about to die: only time can tell. */
 static void
 a_lock_without_an_owner_is_waited_for(void **state)
 {
@@ -109,7 +112,7 @@ a_lock_without_an_owner_is_waited_for(void **state)
 	assert_true(lock >= 0);
 	pid = fork();
 	if (pid == 0) {
-		/* wait: so that it is met; where it is not, all is well */
+		/* wait: so that destroy meets the lock; if not, all is well */
 		usleep(50000);
 		_exit(0);
 	}
@@ -137,7 +140,7 @@ of_what_is_destroyed_a_tombstone_is_left(void **state)
 			fail_msg("%s is left", *n);
 }
 
-/* Its starter died before bwrap had told init's pid. */
+/* The starting worker died before bwrap had reported init's pid. */
 static void
 init_is_found_by_its_bwrap(void **state)
 {
@@ -155,7 +158,7 @@ init_is_found_by_its_bwrap(void **state)
 	assert_false(lives);
 }
 
-/* The lock alone tells that somebody is there; who, nobody knows. */
+/* The lock alone shows that a process runs, but not which one. */
 static void
 a_lost_record_is_not_an_absence(void **state)
 {
@@ -172,14 +175,14 @@ a_lost_record_is_not_an_absence(void **state)
 	assert_true(seen == PRESENCE_RUNNING || seen == PRESENCE_UNKNOWN);
 	if (seen == PRESENCE_UNKNOWN)
 		assert_int_equal(P.ops->destroy(&P, s.id, s.incarnation,
-				     /* wait: whose end it is, nobody knows */
+				     /* wait: its processes are unknown */
 				     clock_ms() + 20, &E),
 		    -1);
 	assert_int_equal(rename(text, path), 0);
 	destroy(&s);
 }
 
-/* Puts something in the place of a note, and the note back. */
+/* Puts a broken note in the place of a note; mend() puts the note back. */
 static void
 spoil(const struct box *b, const char *note)
 {
@@ -211,7 +214,7 @@ one_that_cannot_be_read_is_listed_as_unknown(void **state)
 	assert_true(is_listed(&P, other.id, &seen));
 	assert_int_equal(seen.presence, PRESENCE_RUNNING);
 	mend(&b, "incarnation");
-	/* nor is a session gone from a group that cannot be found */
+	/* nor does a session count as gone when its group cannot be found */
 	spoil(&b, "cgroup");
 	assert_int_equal(
 	    P.ops->cell_gone(&P, s.id, "aaaaaaaaaaaaaaaaaaaa", &gone, &E), -1);

@@ -1,4 +1,4 @@
-/* conformance_snapshots.c: files that are kept, and sessions made of them. */
+/* conformance_snapshots.c: tests snapshots, and sessions made of them. */
 #include "suite.h"
 
 #include <string.h>
@@ -89,17 +89,17 @@ one_is_taken_listed_used_and_dropped(void **state)
 	works(P.ops->snapshot_take(&P, &ref, &t, &MOST, soon(), &E));
 	assert_int_equal(look(&ref), SNAPSHOT_WHOLE);
 	assert_true(is_kept(&ref));
-	for (int i = 0; i < 2; i++) /* twice is once */
+	for (int i = 0; i < 2; i++) /* a repeated call changes nothing */
 		works(P.ops->storage_from(&P, s.id, other.session, &ref, soon(),
 		    &E));
-	/* what a snapshot does not hold is made, as for any session */
+	/* parts that a snapshot does not hold are made, as for any session */
 	works(P.ops->storage_make(&P, s.id, other.session, &E));
 	assert_true(has_storage(&other));
 	works(agent_launch(&P, &s, &other, &(struct agent_launch){ 0 }, soon(),
 	    &E));
 	works(agent_prove(&P, &other, soon(), &E));
 	destroy(&s);
-	assert_int_equal(look(&ref), SNAPSHOT_WHOLE); /* it is nobody's */
+	assert_int_equal(look(&ref), SNAPSHOT_WHOLE); /* a snapshot stays */
 	for (int i = 0; i < 2; i++)
 		works(P.ops->snapshot_drop(&P, &ref, &E));
 	assert_int_equal(look(&ref), SNAPSHOT_ABSENT);

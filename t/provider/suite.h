@@ -1,6 +1,4 @@
-/*
- * suite.h: what the parts of the conformance suite share.
- */
+/* suite.h: the helpers that the parts of the conformance suite share. */
 #ifndef SANDLEASE_T_PROVIDER_SUITE_H
 #define SANDLEASE_T_PROVIDER_SUITE_H
 
@@ -17,7 +15,7 @@ enum { SUITE_PATH_MAX = 256 };
 extern struct conf CONF;
 extern struct provider P;
 
-/* What the last call said. */
+/* The error of the last call. */
 extern struct err E;
 
 #define works(call)                                                            \
@@ -33,24 +31,24 @@ extern struct err E;
 		assert_code(E.code, with);                                     \
 	} while (0)
 
-/* The parts; a test without a name ends each. */
+/* The tests of each part; one without a name ends the list. */
 extern const struct CMUnitTest SUITE_BOXES[];
 extern const struct CMUnitTest SUITE_CELLS[];
 extern const struct CMUnitTest SUITE_DISK[];
 extern const struct CMUnitTest SUITE_SNAPSHOTS[];
-/* only where there is a host */
+/* only for providers with a host */
 extern const struct CMUnitTest SUITE_HOST[];
 extern const struct CMUnitTest SUITE_RECORDS[];
 extern const struct CMUnitTest SUITE_JOBS[];
 
 bool is_local(void);
 
-/* A deadline nobody should meet. */
+/* A deadline far away. */
 int64_t soon(void);
 
-/* A sandbox of its own for each test, with limits nobody meets. */
+/* A new sandbox for each test, with limits far away. */
 struct sandbox_spec a_sandbox(void);
-/* The next start of the same sandbox. */
+/* The next incarnation of the same sandbox. */
 struct sandbox_spec after(const struct sandbox_spec *s);
 
 enum presence presence(const char *id);
@@ -58,11 +56,11 @@ void ensure(const struct sandbox_spec *s);
 void destroy(const struct sandbox_spec *s);
 int ping(const struct sandbox_spec *s, struct err *e);
 
-/* Who runs it, from the record; the host's pid of init or bwrap. */
+/* The recorded processes of a sandbox; the host's pid of init or bwrap. */
 json_t *recorded_procs(const char *id);
 pid_t recorded(const char *id, const char *who);
 
-/* Kills init behind the provider's back and waits until that shows. */
+/* Kills init without the provider and waits until the provider sees it. */
 void crash(const char *id);
 
 bool is_listed(const struct provider *p, const char *id,
