@@ -1,4 +1,4 @@
-/* answers_test.c: what a shell says, in pieces of any size. */
+/* answers_test.c: tests that a shell's answers are read in any pieces. */
 #include "t/unit/unit.h"
 
 #include <string.h>

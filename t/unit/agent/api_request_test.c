@@ -1,4 +1,4 @@
-/* api_request_test.c: bodies of any origin, read within bounds. */
+/* api_request_test.c: tests that request bodies are read within bounds. */
 #include "../unit.h"
 
 #include <stdlib.h>
@@ -68,7 +68,7 @@ a_body_is_an_object_without_nulls(void **state)
 	}
 }
 
-/* By a route that knows `a`, `b` and, if `limit` says so, a limit of time. */
+/* The route knows `a`, `b` and, if `limit` says so, a time limit. */
 static void
 members_that_nobody_knows_are_told_or_refused(void **state)
 {

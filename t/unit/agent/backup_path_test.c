@@ -1,4 +1,4 @@
-/* backup_path_test.c: what backups may be made of, and where they may lie. */
+/* backup_path_test.c: tests the sources of backups, and where they may lie. */
 #include "../unit.h"
 
 #include <stdlib.h>
@@ -91,7 +91,7 @@ patterns_are_relative(void **state)
 	assert_int_equal(backup_pattern_check(many, &e), 0);
 }
 
-/* Below /tmp, which is a place for both the link and what it leads to. */
+/* The test is below /tmp, which is allowed for the link and its target. */
 static void
 links_are_followed(void **state)
 {

@@ -1,4 +1,7 @@
-/* bash_notice_test.c: bash's own line about a killed job, and what looks like it. */
+/*
+ * bash_notice_test.c: tests that bash's own line about a killed job is told
+ * from output that looks like it.
+ */
 #include "../unit.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* bigjson_test.c: JSON text is looked through without a parser. */
+/* bigjson_test.c: tests finding members of JSON text without a parser. */
 #include "t/unit/unit.h"
 
 #include <string.h>
@@ -74,14 +74,14 @@ the_rest_is_parsed_and_must_be_json(void **state)
 	}
 }
 
-/* What jansson makes of the same text decides. */
+/* The expected result is jansson's for the same text. */
 static void
 a_string_is_decoded_as_the_parser_does(void **state)
 {
 	static const char *const CASES[] = { "\"\"", "\"abc\"",
 		"\"\\\"\\\\\\/\\b\\f\\n\\r\\t\"", "\"\\u0041\\u00e9\\u20AC\"",
 		"\"\\ud83d\\ude00x\"", "\"\xc3\xa9\"", "\"a\\u0000b\"",
-		/* and these it refuses */
+		/* and these jansson refuses */
 		"\"\\ud83d\"", "\"\\ude00\"", "\"\\ud83dx\"",
 		"\"\\ud83d\\u0041\"", "\"\\x\"", "\"\\u12\"", "\"\\u12g4\"",
 		"\"\xff\"", "\"\n\"", "\"\\\"", "\"a", "a\"", "\"", "\"a\"b\"",

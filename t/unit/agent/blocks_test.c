@@ -1,4 +1,4 @@
-/* blocks_test.c: a file piece by piece. */
+/* blocks_test.c: tests that a file is read piece by piece. */
 #include "../unit.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* cells_test.c: the cells of a sandbox. */
+/* cells_test.c: tests the table of a sandbox's cells. */
 #include "../unit.h"
 
 #include <stdlib.h>

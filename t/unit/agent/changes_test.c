@@ -1,4 +1,4 @@
-/* changes_test.c: what has changed and was not told yet. */
+/* changes_test.c: tests the list of file changes that were not reported yet. */
 #include "../unit.h"
 
 #include <stdio.h>
@@ -7,7 +7,7 @@
 #include "agent/watch/changes.h"
 #include "common/mem.h"
 
-/* "create a, modify a" of what is kept. */
+/* The changes in the list, as "create a, modify a". */
 static const char *
 shown(const struct changes *c)
 {
@@ -90,7 +90,7 @@ what_is_too_much_is_counted(void **state)
 		snprintf(name, sizeof(name), "f%d", i);
 		changes_add(&c, CHANGE_CREATE, false, name);
 	}
-	changes_add(&c, CHANGE_CREATE, false, "f7"); /* has been said */
+	changes_add(&c, CHANGE_CREATE, false, "f7"); /* already in the list */
 	assert_int_equal(c.count, CHANGES_MAX);
 	assert_int_equal(c.dropped, 5);
 	assert_string_equal(changes_path(&c, CHANGES_MAX - 1), "f999");

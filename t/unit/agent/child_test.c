@@ -1,4 +1,4 @@
-/* child_test.c: the table of children, turns, pins and ends. */
+/* child_test.c: tests the table of children: turns, pins and ends. */
 #include "t/unit/unit.h"
 
 #include <fcntl.h>
@@ -14,7 +14,7 @@
 
 enum { MOST = 2 };
 
-/* What became of those of a table; moved under its lock. */
+/* How many entries left the table or were freed; changed under its lock. */
 static int removed, destroyed;
 
 static void
@@ -68,10 +68,10 @@ an_entry_lives_as_long_as_it_is_held(void **state)
 	child_enter(old);
 	assert_ptr_equal(child_find(&table, "a"), old);
 	assert_null(child_find(&table, "b"));
-	child_enter(new); /* in the place of the other */
+	child_enter(new); /* replaces the old entry */
 	assert_int_equal(removed, 1);
 	assert_false(old->listed);
-	child_remove(old); /* it is not there */
+	child_remove(old); /* the table no longer has the entry */
 	assert_int_equal(removed, 1);
 	all = child_all(&table, &count);
 	assert_int_equal(count, 1);
@@ -128,7 +128,7 @@ one_thread_at_a_time_writes_to_what_lives(void **state)
 	child_release(c);
 }
 
-/* ---- those that run */
+/* ---- children that run */
 
 static int exit_code;
 
@@ -144,7 +144,7 @@ finish(struct child_entry *c)
 	child_let_go(c);
 }
 
-/* In the table, and not yet watched by the loop. */
+/* Starts a child that is in the table, and not yet watched by the loop. */
 static struct child_entry *
 start(void)
 {
@@ -213,7 +213,7 @@ a_pin_keeps_the_number(void **state)
 	assert_true(child_pin(c));
 	assert_int_equal(kill(c->child.pid, SIGKILL), 0);
 	assert_false(wait_end(c, A_WHILE_MS));
-	assert_int_equal(kill(c->child.pid, 0), 0); /* dead, and still its */
+	assert_int_equal(kill(c->child.pid, 0), 0); /* its pid is kept */
 	child_unpin(c);
 	assert_true(wait_end(c, PATIENCE_MS));
 	assert_int_equal(exit_code, 128 + SIGKILL);
@@ -231,7 +231,7 @@ what_is_ended_has_ended(void **state)
 	assert_true(child_end_all(&c, 1));
 	assert_false(child_lives(c));
 	assert_int_equal(exit_code, 128 + SIGTERM);
-	assert_true(child_end_all(&c, 1)); /* nothing is left to do */
+	assert_true(child_end_all(&c, 1)); /* the child has ended before */
 	forget(c);
 }
 
@@ -243,7 +243,7 @@ one_may_end_before_the_loop_watches_it(void **state)
 
 	(void)state;
 	assert_true(child_end_all(&c, 1));
-	assert_int_equal(child_attach(c, &e), 0); /* and nothing is killed */
+	assert_int_equal(child_attach(c, &e), 0); /* sends no signal */
 	assert_false(child_lives(c));
 	forget(c);
 }

@@ -1,4 +1,4 @@
-/* disk_usage_test.c: how much of the disk sessions use. */
+/* disk_usage_test.c: tests the measuring of a session's disk usage. */
 #include "../tree.h"
 
 #include <sys/mman.h>
@@ -17,7 +17,7 @@ put(const char *name)
 
 	assert_true(fd >= 0);
 	assert_int_equal(write(fd, bytes, sizeof(bytes)), sizeof(bytes));
-	fsync(fd); /* until then some file systems have given it no blocks */
+	fsync(fd); /* some file systems give a file no blocks before that */
 	close(fd);
 }
 
@@ -115,7 +115,7 @@ what_was_not_seen_is_said(void **state)
 	assert_true(measure(ENTRIES).whole);
 }
 
-/* Directories in one another, with a file on each side of every tenth. */
+/* Makes nested directories, with a file on each side of every tenth. */
 static void
 dig(int depth)
 {
@@ -152,7 +152,7 @@ a_tree_without_end_ends(void **state)
 	assert_false(measure(200).whole);
 }
 
-/* A cell is any process here; what it has open must have lost its name. */
+/* Any process can stand for a cell here; only unnamed open files count. */
 static void
 open_files_without_a_name_are_found(void **state)
 {
@@ -171,7 +171,7 @@ open_files_without_a_name_are_found(void **state)
 	if (cell == 0) {
 		pid_t wrapper;
 
-		close(stop[1]); /* all end with the test, however it does */
+		close(stop[1]); /* all children end with the test */
 		/* the first child stands for the wrapper, two share the file */
 		wrapper = fork();
 		if (wrapper > 0 && fork() == 0) {
@@ -193,7 +193,7 @@ open_files_without_a_name_are_found(void **state)
 	assert_int_equal(waitpid(cell, NULL, 0), cell);
 }
 
-/* Neither a name nor a descriptor: a mapping is all that keeps it. */
+/* The file has neither a name nor a descriptor: only a mapping keeps it. */
 static void
 a_file_that_is_only_mapped_is_not_overlooked(void **state)
 {
@@ -225,10 +225,10 @@ a_file_that_is_only_mapped_is_not_overlooked(void **state)
 	assert_int_equal(read(ready[0], &c, 1), 1);
 	assert_int_equal(stat(dir, &st), 0);
 	disk_usage_unlinked(cell, st.st_dev, st.st_dev, &u);
-	assert_true(u.whole); /* it has a name */
+	assert_true(u.whole); /* the file has a name */
 	assert_int_equal(unlink("a"), 0);
 	disk_usage_unlinked(cell, st.st_dev + 1, st.st_dev + 1, &u);
-	assert_true(u.whole); /* another disk's */
+	assert_true(u.whole); /* the file is on another disk */
 	disk_usage_unlinked(cell, st.st_dev, st.st_dev, &u);
 	assert_false(u.whole);
 	close(stop[1]);

@@ -1,4 +1,4 @@
-/* entity_test.c: tags, dates, conditions and ranges of files. */
+/* entity_test.c: tests the tags, dates, conditions and ranges of files. */
 #include "../unit.h"
 
 #include <string.h>

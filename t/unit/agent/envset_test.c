@@ -1,4 +1,4 @@
-/* envset_test.c: the session's environment variables. */
+/* envset_test.c: tests the session's environment variables. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -124,7 +124,7 @@ a_change_that_is_refused_changes_nothing(void **state)
 		json_object_set_new(large, name, json_string(text));
 	}
 	assert_int_equal(envset_merge(large, false, &e), 0);
-	/* the old value does not count beside the new one */
+	/* the old value does not count in addition to the new one */
 	text[0] = 'y';
 	json_object_set_new(again, "V0", json_string(text));
 	json_object_set_new(again, "V1", json_string(text));
@@ -141,7 +141,7 @@ a_change_that_is_refused_changes_nothing(void **state)
 	assert_null(value_in(envp, "SMALL"));
 	assert_null(value_in(envp, "V5"));
 
-	/* the same fits in the place of others, whatever comes first */
+	/* the same change fits when it also removes V0, in any order */
 	json_object_set_new(again, "V0", json_null());
 	assert_int_equal(envset_merge(again, false, &e), 0);
 	json_object_clear(again);

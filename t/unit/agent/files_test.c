@@ -1,4 +1,4 @@
-/* files_test.c: reading and writing files. */
+/* files_test.c: tests the reading and writing of files. */
 #include "../unit.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* git_error_test.c: what git's last words mean. */
+/* git_error_test.c: tests which error code git's last output becomes. */
 #include "t/unit/unit.h"
 
 #include <string.h>
@@ -57,7 +57,7 @@ each_message_has_its_code(void **state)
 		    CODE_GIT_OPERATION_FAILED },
 		{ "", CODE_GIT_CLONE_FAILED },
 		{ "something else\n", CODE_GIT_CLONE_FAILED },
-		/* a name says nothing, whatever it is */
+		/* a name decides nothing, even one that reads like an error */
 		{ "fatal: '/authentication failed' does not appear to be a git repository\n",
 		    CODE_GIT_REPOSITORY_NOT_FOUND },
 		{ "fatal: could not create leading directories of 'not found'\n",

@@ -1,4 +1,7 @@
-/* git_url_test.c: which URLs are taken, and that their secrets are kept. */
+/*
+ * git_url_test.c: tests which repository URLs are accepted, and that their
+ * secrets stay hidden.
+ */
 #include "t/unit/unit.h"
 
 #include <string.h>

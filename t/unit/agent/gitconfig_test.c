@@ -1,4 +1,4 @@
-/* gitconfig_test.c: who commits in this session. */
+/* gitconfig_test.c: tests the .gitconfig with the name of a session's user. */
 #include "t/unit/unit.h"
 
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-/* glob_test.c: patterns of paths. */
+/* glob_test.c: tests the matching of paths with patterns. */
 #include "../unit.h"
 
 #include <string.h>
@@ -36,7 +36,7 @@ patterns_match_what_they_should(void **state)
 		const char *pattern, *path;
 		bool matches;
 	} CASES[] = {
-		/* a name at any depth, and all that is in it */
+		/* a name at any depth, and everything in it */
 		{ "node_modules", "node_modules", true },
 		{ "node_modules", "a/node_modules", true },
 		{ "node_modules", "a/node_modules/b/c.js", true },
@@ -65,7 +65,7 @@ patterns_match_what_they_should(void **state)
 		    "c",
 		    true },
 		{ "dist/", "x/dist", true },
-		/* with a slash: from the beginning */
+		/* with a slash: only from the beginning of the path */
 		{ "/dist", "dist/a", true },
 		{ "/dist", "x/dist", false },
 		{ "./dist", "x/dist", false },
@@ -95,7 +95,7 @@ patterns_match_what_they_should(void **state)
 	}
 }
 
-/* Would not end before the sun does, if each way were tried alone. */
+/* A matcher that tried each way alone would practically never end. */
 static void
 many_stars_cost_nothing(void **state)
 {

@@ -1,4 +1,4 @@
-/* kernel_talk_test.c: what a kernel says, in whatever pieces it comes. */
+/* kernel_talk_test.c: tests reading a code kernel's messages in any pieces. */
 #include "t/unit/unit.h"
 
 #include <string.h>
@@ -43,7 +43,7 @@ static const struct say SAYS[] = {
 	{ "result 7 {\"cut", "<{\"cut>", false, KERNEL_WORD_NONE, NULL },
 };
 
-/* In pieces of `step` bytes. */
+/* Feeds the text in pieces of `step` bytes. */
 static void
 say(const struct say *s, size_t step)
 {

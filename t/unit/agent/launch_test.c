@@ -1,4 +1,4 @@
-/* launch_test.c: the message that asks for a wrapper. */
+/* launch_test.c: tests the message that asks init for a wrapper. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* limits_view_test.c: the texts that show a cell's limits. */
+/* limits_view_test.c: tests the texts that show a cell's limits. */
 #include "../unit.h"
 
 #include <string.h>
@@ -32,7 +32,7 @@ memory_in_use_is_taken_from_what_is_left(void **state)
 		    strstr(b.data, "MemTotal:              1024 kB\n"));
 		assert_non_null(strstr(b.data, CASES[i].left));
 		assert_non_null(strstr(b.data, CASES[i].cached));
-		/* it is written over what was there */
+		/* the text is written over the old one of the same length */
 		assert_true(len == 0 || len == b.len);
 		len = b.len;
 	}

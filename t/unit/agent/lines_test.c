@@ -1,4 +1,4 @@
-/* lines_test.c: a stream of bytes as events of whole lines. */
+/* lines_test.c: tests that a stream of bytes becomes events of whole lines. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -78,7 +78,7 @@ a_line_without_end_goes_out_in_pieces(void **state)
 	char block[1000];
 
 	(void)state;
-	/* three bytes each, so that no piece of LINES_MAX is whole */
+	/* characters of three bytes, so every piece of LINES_MAX cuts one */
 	for (size_t i = 0; i < sizeof(block); i++)
 		block[i] = "\xe2\x82\xac"[i % 3];
 	for (int i = 0; i < 300; i++)
@@ -102,13 +102,13 @@ nothing_waits_longer_than_its_time(void **state)
 	assert_int_equal(lines_left_ms(l, 2), -1);
 	lines_add(&l[1], "x\xc3", 2);
 	assert_in_range(lines_left_ms(l, 2), 0, LINES_WAIT_MS);
-	/* wait: the time of the text is over then, however slow we are */
+	/* wait: the delay of the text is over then, also on a slow machine */
 	nanosleep(&WAIT, NULL);
 	assert_int_equal(lines_left_ms(l, 2), 0);
 	lines_flush(&l[1]);
 	assert_string_equal(out.data, "[x\xc3]");
 	assert_int_equal(lines_left_ms(l, 2), -1);
-	/* ... also while more comes */
+	/* ... also while more text comes */
 	lines_add(&l[1], "y", 1);
 	nanosleep(&WAIT, NULL); /* wait: as above */
 	lines_add(&l[1], "z", 1);

@@ -1,4 +1,4 @@
-/* listing_test.c: a directory's entries as JSON. */
+/* listing_test.c: tests a directory's entries as JSON. */
 #include "../unit.h"
 
 #include <string.h>

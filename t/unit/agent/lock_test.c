@@ -1,4 +1,4 @@
-/* lock_test.c: locks that are taken out of order end the agent. */
+/* lock_test.c: tests that the agent aborts when it takes locks out of order. */
 #include "t/unit/unit.h"
 
 #include <signal.h>
@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* whatever this build was configured for */
+/* on in this test, also when this build was configured without */
 #ifndef WITH_LOCK_CHECK
 #define WITH_LOCK_CHECK 1
 #endif
@@ -18,7 +18,7 @@ static struct lock interrupt = LOCK_INIT(LOCK_INTERRUPT);
 static struct lock envset = LOCK_INIT(LOCK_ENVSET);
 static pthread_cond_t never = PTHREAD_COND_INITIALIZER;
 
-/* What a child that calls fn says before it dies of abort(). */
+/* Calls fn in a child, which must abort() and print `wanted` before. */
 static void
 expect_abort(void (*fn)(void), const char *wanted)
 {
@@ -32,8 +32,8 @@ expect_abort(void (*fn)(void), const char *wanted)
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {
-		signal(SIGABRT, SIG_DFL);  /* cmocka has its own */
-		alarm(PATIENCE_MS / 1000); /* it may deadlock instead */
+		signal(SIGABRT, SIG_DFL);  /* cmocka has set a handler */
+		alarm(PATIENCE_MS / 1000); /* the child may deadlock instead */
 		dup2(ends[1], STDERR_FILENO);
 		fn();
 		_exit(0);

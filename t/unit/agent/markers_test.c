@@ -1,4 +1,4 @@
-/* markers_test.c: what an environment proves, and what not. */
+/* markers_test.c: tests how a session's marks are read from an environment. */
 #include "../unit.h"
 
 #include <string.h>
@@ -29,13 +29,13 @@ only_whole_entries_count(void **state)
 			  ENTRY("SANDLEASE_SESSION_ID=" S)
 			      ENTRY("SANDLEASE_INSTANCE_ID=i1")),
 		    true, "i1", 7 },
-		/* longer, shorter, inside another value or name: not it */
+		/* longer, shorter, inside another value or name: no marker */
 		{ ENV(ENTRY("SANDLEASE_SESSION_ID=" S "x")), false, "", 0 },
 		{ ENV(ENTRY("SANDLEASE_SESSION_ID=aaa")), false, "", 0 },
 		{ ENV(ENTRY("X=SANDLEASE_SESSION_ID=" S)), false, "", 0 },
 		{ ENV(ENTRY("XSANDLEASE_SESSION_ID=" S)), false, "", 0 },
 		{ ENV(ENTRY("X=\nSANDLEASE_SESSION_ID=" S)), false, "", 0 },
-		/* cut off */
+		/* an environment that is cut off */
 		{ ENV("SANDLEASE_SESSION_ID=" S), false, "", 0 },
 		{ ENV(ENTRY(
 		      "SANDLEASE_SESSION_ID=" S) "SANDLEASE_GENERATION=12"),

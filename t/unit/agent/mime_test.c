@@ -1,4 +1,4 @@
-/* mime_test.c: what a file is. */
+/* mime_test.c: tests that a file's name, then its content, decides its type. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

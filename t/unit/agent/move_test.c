@@ -1,4 +1,4 @@
-/* move_test.c: mv. */
+/* move_test.c: tests moving files and directories, by rename and by copy. */
 #include "../tree.h"
 
 #include <dirent.h>
@@ -53,7 +53,7 @@ count_names(void)
 	return n - 2;
 }
 
-/* Both halves with names in the directory of the test. */
+/* Calls move_path() or move_by_copy() with names in the test's directory. */
 static int
 call(move_fn *move, const char *from, const char *to, struct err *e)
 {
@@ -95,10 +95,10 @@ a_directory_takes_it_in(void **state)
 	assert_content("d/a", "one");
 	assert_int_equal(call(move_path, "d/", "e/", &e), 0);
 	assert_content("e/d/a", "one");
-	/* the link itself, not what it leads to */
+	/* the link itself is moved, not its target */
 	assert_int_equal(call(move_path, "l/", "m", &e), 0);
 	assert_true(there("m") && !there("l"));
-	/* a directory may get a name with a slash, which is not there yet */
+	/* the new name of a directory may end with a slash */
 	assert_int_equal(call(move_path, "e", "f/", &e), 0);
 	assert_content("f/d/a", "one");
 }
@@ -133,7 +133,7 @@ errors_say_whose_they_are(void **state)
 		struct err e = { 0 };
 
 		if (geteuid() == 0 && CASES[i].kind == ERR_DENIED)
-			continue; /* root may */
+			continue; /* root is permitted to */
 		assert_int_equal(
 		    call(move_path, CASES[i].from, CASES[i].to, &e), -1);
 		assert_code(e.code, CASES[i].code);
@@ -143,7 +143,7 @@ errors_say_whose_they_are(void **state)
 	assert_true(there("d/e"));
 }
 
-/* A file system that is mounted in a directory is inside it all the same. */
+/* A file system mounted in a directory counts as inside that directory. */
 static void
 nothing_is_copied_into_itself(void **state)
 {
@@ -209,7 +209,7 @@ a_copy_is_like_its_original(void **state)
 	assert_int_equal(link("t/sub/f", "t/sub/again"), 0);
 	for (size_t i = 0; i < ARRAY_LEN(NAMES); i++)
 		look("t", NAMES[i], &before[i]);
-	chmod("t/sub", 0700); /* or it could not be emptied */
+	chmod("t/sub", 0700); /* so that the move can empty it */
 	before[1].st_mode |= 0200;
 	assert_int_equal(call(move_by_copy, "t", "u", &e), 0);
 	assert_false(there("t"));
@@ -223,11 +223,11 @@ a_copy_is_like_its_original(void **state)
 		if (!S_ISDIR(after.st_mode))
 			assert_int_equal(after.st_size, before[i].st_size);
 	}
-	assert_true(after.st_blocks < 1000); /* holes are holes */
+	assert_true(after.st_blocks < 1000); /* holes stay holes */
 	assert_content("u/sub/f", "deep");
 	look("u", "/sub/f", &before[0]);
 	look("u", "/sub/again", &after);
-	assert_int_equal(after.st_ino, before[0].st_ino); /* one file still */
+	assert_int_equal(after.st_ino, before[0].st_ino); /* still one file */
 	assert_int_equal(readlink("u/dangling", target, sizeof(target)), 7);
 	assert_int_equal(count_names(), 1);
 }
@@ -257,7 +257,7 @@ a_copy_that_fails_leaves_all_as_it_was(void **state)
 	mkdir("t/sealed", 0700);
 	put("t/sealed/file", "two");
 	chmod("t/sealed", 0500);
-	/* longer than any path: that is how far a copy goes */
+	/* a tree deeper than a path can name: the copy fails near its bottom */
 	memset(deep, 'n', sizeof(deep) - 1);
 	deep[sizeof(deep) - 1] = '\0';
 	assert_int_equal(chdir("t"), 0);
@@ -272,7 +272,7 @@ a_copy_that_fails_leaves_all_as_it_was(void **state)
 	assert_content("t/sealed/file", "two");
 	assert_content("b", "old");
 	assert_int_equal(count_names(), 2);
-	/* and a copy that cannot take its place */
+	/* and a copy that cannot be renamed into place */
 	mkdir("full", 0700);
 	mkdir("full/x", 0700);
 	mkdir("s", 0700);

@@ -1,4 +1,4 @@
-/* omit_test.c: what a backup leaves out. */
+/* omit_test.c: tests which paths a backup leaves out. */
 #include "../unit.h"
 
 #include <unistd.h>

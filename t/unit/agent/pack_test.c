@@ -1,4 +1,4 @@
-/* pack_test.c: making archives and taking them apart, each in a process. */
+/* pack_test.c: tests making archives and unpacking them, each in a process. */
 #include "../tree.h"
 
 #include <errno.h>
@@ -35,7 +35,7 @@ get(const char *path, char *to, size_t max)
 	return (size_t)n;
 }
 
-static int64_t bytes_max; /* of `receive` */
+static int64_t bytes_max; /* for `receive` */
 
 static int
 work(const char *how)
@@ -49,7 +49,7 @@ work(const char *how)
 	return pack_main(how, ".");
 }
 
-/* What it ended with; format NULL: unpack; or keep, receive. */
+/* The exit code of one run; format NULL: unpack; also "keep" and "receive". */
 static int
 run(const char *format, const char *in, const char *out, const char *where)
 {
@@ -142,7 +142,7 @@ there_and_back(void **state)
 	assert_int_equal(run("zip", "/dev/null", "x", "from"), 1);
 }
 
-/* Every end of it is told, and none is taken for the right one. */
+/* An archive that is cut anywhere is reported, never taken for a whole one. */
 static void
 what_is_cut_off_is_told(void **state)
 {
@@ -167,7 +167,7 @@ what_is_cut_off_is_told(void **state)
 	}
 }
 
-/* Whatever the bytes are: an answer, and no harm. */
+/* Any wrong byte gives a normal exit code, never a crash. */
 static void
 any_byte_may_be_wrong(void **state)
 {
@@ -190,7 +190,7 @@ any_byte_may_be_wrong(void **state)
 	}
 }
 
-/* What the disk says is told by its number. */
+/* An error of the disk is reported with its errno. */
 static void
 a_full_disk_is_told(void **state)
 {
@@ -246,7 +246,10 @@ what_is_kept_is_received_as_it_was(void **state)
 	assert_int_equal(utimensat(AT_FDCWD, "from/workspace/f", WHEN, 0), 0);
 	assert_int_equal(run("keep", "/dev/null", "x", "from"), 0);
 	said = take_apart("receive", "x", 0);
-	/* workspace, f, home/user, .local, state: no mark, fifo or draft */
+	/*
+	 * workspace, f, home/user, .local and state, but no mark, no fifo and
+	 * no temporary file
+	 */
 	assert_int_equal(number(said, "entries"), 5);
 	assert_int_equal(number(said, "bytes"), 4);
 	assert_int_equal(stat("to/workspace/f", &st), 0);
@@ -271,7 +274,7 @@ a_part_is_never_taken_for_the_whole(void **state)
 	make_session();
 	assert_int_equal(run("keep", "/dev/null", "x", "from"), 0);
 	len = get("x", data, sizeof(data));
-	/* the mark's own header is the last that matters; then come zeros */
+	/* the mark's header is the last block that matters; then come zeros */
 	for (size_t cut = 0; cut + 3 * 512 < len; cut += 512) {
 		auto_json json_t *said = NULL;
 

@@ -1,4 +1,4 @@
-/* port_probe_test.c: the little of HTTP that a probe speaks. */
+/* port_probe_test.c: tests the little of HTTP that a probe of a port speaks. */
 #include "../unit.h"
 
 #include <string.h>
@@ -64,7 +64,7 @@ a_status_is_read_as_soon_as_it_is_there(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
-		/* without room behind it: a read too far is seen */
+		/* without room behind it, so that a read too far is found */
 		auto_free char *head = NULL;
 		size_t len = strlen(CASES[i].head);
 

@@ -1,4 +1,4 @@
-/* process_store_test.c: the processes of a session on its disk. */
+/* process_store_test.c: tests the records of a session's processes on disk. */
 #include "t/unit/unit.h"
 
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 
 static char dir[64];
 
-/* The store itself, in a directory of ours. */
+/* Includes the store itself, with a directory of the test. */
 #define PROCESS_DIR dir
 #include "agent/process/store.c"
 
@@ -53,7 +53,7 @@ write_one(const char *id, const char *start, enum process_status status)
 	process_store_write(&r);
 }
 
-/* A file of the tenant's own making. */
+/* Writes a file, as the tenant may. */
 static void
 put_file(const char *name, const char *text)
 {
@@ -106,7 +106,7 @@ records_are_found_again_in_their_order(void **state)
 	assert_int_equal(all[0].end.status, PROCESS_FAILED);
 	assert_int_equal(all[0].end.exit_code, 3);
 	assert_string_equal(all[0].end.at, "2026-01-02T00:00:00.000Z");
-	/* nobody was there when it ended */
+	/* no wrapper was there when this process ended */
 	assert_string_equal(all[1].id, "new");
 	assert_int_equal(all[1].end.status, PROCESS_KILLED);
 	assert_int_equal(all[1].end.exit_code, 137);
@@ -156,7 +156,7 @@ what_makes_no_sense_is_removed(void **state)
 	}
 	process_store_remove("good");
 	assert_false(is_there("good.json"));
-	process_store_remove("notes"); /* nor is this one of ours */
+	process_store_remove("notes"); /* a tenant's file is not removed */
 	assert_true(is_there("notes"));
 	drop_file("notes");
 }

@@ -1,4 +1,4 @@
-/* proctree_test.c: everything that a process has started, and ending it. */
+/* proctree_test.c: tests finding and ending all descendants of a process. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -61,7 +61,7 @@ a_process_lives_while_it_has_a_thread(void **state)
 	}
 }
 
-/* A subreaper with a child, a grandchild and one that has double-forked. */
+/* Makes a subreaper with a child, a grandchild and a double-forked process. */
 static pid_t
 make_tree(int *ready)
 {
@@ -106,13 +106,13 @@ a_tree_ends_with_all_its_branches(void **state)
 
 	(void)state;
 	do {
-		/* until the one in the middle of the double fork has ended */
+		/* until the middle process of the double fork has ended */
 		proctree_free(&all);
 		proctree_take(root, &all);
 	} while (all.count != 3);
 	assert_int_equal(proctree_kill(root, NULL), 0);
 	assert_int_equal(waitpid(root, NULL, 0), root);
-	/* all of them held it open */
+	/* end of file: every process that held the pipe is gone */
 	assert_int_equal(read(ready, &byte, 1), 0);
 	close(ready);
 }
@@ -162,8 +162,9 @@ end_child(pid_t pid)
 }
 
 /*
- * Many times: two children and the moment between them fit into one tick.
- * Not when numbers began anew in between, as all of the machine uses them up.
+ * Repeated, so that both children and the moment between them fall into one
+ * tick at least once.  Skipped when the pids wrapped around in between, because
+ * the whole machine uses them up.
  */
 static void
 a_moment_parts_even_a_tick(void **state)

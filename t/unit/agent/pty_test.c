@@ -1,4 +1,4 @@
-/* pty_test.c: the table of terminals and what they have written. */
+/* pty_test.c: tests the table of terminals and their kept output. */
 #include "t/unit/unit.h"
 
 #include <poll.h>
@@ -20,7 +20,7 @@ enter(struct pty *t)
 	return rc;
 }
 
-/* `len` bytes of which each says its number. */
+/* Writes `len` bytes; each byte is its offset modulo 251. */
 static void
 write_more(struct pty *t, size_t len)
 {
@@ -37,8 +37,8 @@ the_newest_bytes_are_kept_and_numbered(void **state)
 	enum { R = PTY_RING, B = PTY_BLOCK };
 	static const struct {
 		size_t writes[3];
-		int64_t asked, first, begin; /* for who has seen that much */
-		int64_t offset;              /* of what is read */
+		int64_t asked, first, begin; /* for a client that has `asked` */
+		int64_t offset;              /* of the block that is read */
 		size_t len;
 	} CASES[] = {
 		{ { 0 }, -1, 0, 0, 0, 0 },
@@ -48,10 +48,10 @@ the_newest_bytes_are_kept_and_numbered(void **state)
 		{ { 10 }, 11, 0, 0, 11, 0 },
 		{ { R }, 0, 0, 0, 0, B },
 		{ { R }, R - 5, 0, R - 5, R - 5, 5 },
-		/* who has fallen behind goes on in the middle */
+		/* a client that has fallen behind goes on in the middle */
 		{ { R, 1 }, 0, 1, 1, 1 + R / 2, B },
 		{ { R, 1 }, 1, 1, 1, 1, B },
-		/* around the end of the ring */
+		/* output that wraps around the end of the ring */
 		{ { R - 3, 8 }, R - 7, 5, R - 7, R - 7, 12 },
 		{ { R - 3, R, R }, 3 * R - 10, 2 * R - 3, 3 * R - 10,
 		    3 * R - 10, 7 },
@@ -93,7 +93,7 @@ a_name_is_given_up_and_the_numbers_go_on(void **state)
 	pty_release(found);
 	pty_ended(old);
 	assert_null(pty_living_of("name"));
-	assert_int_equal(pty_admit(new, &e), 0); /* and does not begin */
+	assert_int_equal(pty_admit(new, &e), 0); /* not in the table */
 	assert_int_equal(pty_find("name", &found, &e), 0);
 	assert_ptr_equal(found, old);
 	pty_release(found);
@@ -107,7 +107,7 @@ a_name_is_given_up_and_the_numbers_go_on(void **state)
 	assert_int_equal(pty_begin(new, 1002), 1002);
 	assert_true(pty_read(new, 1000, b));
 	assert_int_equal(b->len, 5);
-	assert_true(pty_read(old, 0, b)); /* by who holds it still */
+	assert_true(pty_read(old, 0, b)); /* the test still holds it */
 	pty_release(old);
 	child_remove(&new->entry);
 	pty_release(new);
@@ -134,7 +134,7 @@ there_are_only_so_many(void **state)
 		pty_ended(all[i]);
 	known = pty_all(&count);
 	assert_int_equal(count, PTY_ENDED_MAX);
-	assert_string_equal(pty_id(known[0]), "t0"); /* the last to end */
+	assert_string_equal(pty_id(known[0]), "t0"); /* this one ended last */
 	for (size_t i = 0; i < count; i++) {
 		child_remove(&known[i]->entry);
 		pty_release(known[i]);

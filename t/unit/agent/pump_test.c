@@ -1,4 +1,4 @@
-/* pump_test.c: what a command has written is passed on. */
+/* pump_test.c: tests that a slow reader gets the whole output of a command. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,7 +14,7 @@
 #include "agent/run/pump.h"
 #include "common/mem.h"
 
-/* wait: longer than a drain lasts; longer still changes nothing */
+/* wait: longer than a drain lasts; a longer time changes nothing */
 enum { HELD = 65536, SLOW_MS = 150 };
 
 struct reader {

@@ -1,4 +1,4 @@
-/* relay_page_test.c: what is said when nothing listens. */
+/* relay_page_test.c: tests the page that is shown when nothing listens. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,7 @@
-/* relay_request_test.c: what the relay needs to know of a request. */
+/*
+ * relay_request_test.c: tests that the relay tells HEAD requests, upgrades,
+ * probes and page views apart.
+ */
 #include "../unit.h"
 
 #include <string.h>

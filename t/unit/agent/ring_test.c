@@ -1,4 +1,4 @@
-/* ring_test.c: the newest output of a process, in a file of bounded size. */
+/* ring_test.c: tests the newest output of a process in a bounded file. */
 #include "t/unit/unit.h"
 
 #include <fcntl.h>
@@ -44,7 +44,7 @@ add(struct ring *r, enum ring_stream which, const char *text)
 	ring_append(r, which, text, strlen(text));
 }
 
-/* All runs from `offset` on: "o:abc e:x ". */
+/* Prints all runs from `offset` on, as "o:abc e:x ". */
 static void
 show(const struct ring *r, int64_t offset, struct buf *out)
 {
@@ -168,7 +168,7 @@ the_newest_are_kept_and_offsets_go_on(void **state)
 	assert_in_range(ring_first(&r), total - RING_BYTES,
 	    total - RING_BYTES + 8);
 	check(&r, ring_first(&r), total);
-	/* who asks for what is gone gets what is left */
+	/* a reader that asks for overwritten bytes gets those that are left */
 	assert_true(ring_read(&r, 0, b));
 	assert_int_equal(b->offset, ring_first(&r));
 	ring_close(&r);
@@ -298,7 +298,7 @@ a_file_that_somebody_changed_is_harmless(void **state)
 	ring_close(&r);
 	assert_int_equal(symlink("/dev/zero", path), 0);
 	assert_int_equal(ring_open(&r, path, &e), -1);
-	create(&r); /* a new file, not what the link names */
+	create(&r); /* a new file, not the target of the link */
 	add(&r, RING_STDOUT, "y");
 	ring_close(&r);
 	assert_int_equal(ring_open(&r, path, &e), 0);

@@ -1,4 +1,4 @@
-/* script_test.c: what a shell is told, tried on a real one. */
+/* script_test.c: tests the scripts that a shell is given, with a real bash. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -16,7 +16,7 @@
 #include "common/mem.h"
 #include "common/quote.h"
 
-/* Runs a script as a shell of ours reads it; returns what it answers. */
+/* Runs a script as a session's shell reads it, and returns its answer. */
 static void
 run_bash(const struct buf *script, struct buf *answer)
 {

@@ -1,4 +1,4 @@
-/* seals_test.c: the generations that are over. */
+/* seals_test.c: tests the seals of generations that are over. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -29,7 +29,7 @@ teardown(void **state)
 	return 0;
 }
 
-/* One session after the other, a millisecond each. */
+/* Seals one session after the other, a millisecond apart. */
 static void
 seal_many(struct seals *s)
 {
@@ -77,15 +77,15 @@ there_is_always_room_and_what_is_forgotten_is_held(void **state)
 	seals_put(s, A, 5, FIRST - 1);
 	seal_many(s);
 	assert_int_equal(seals_get(s, A), 0);
-	/* a launch that was intended before A was sealed, and comes now */
+	/* a launch with an intent older than A's seal arrives now */
 	assert_true(seals_hold(s, A, 5, FIRST - 2));
 	assert_true(seals_hold(s, B, 1, FIRST - 2));
-	/* one that is intended now */
+	/* a launch with an intent of now */
 	assert_false(seals_hold(s, A, 6, FIRST + MANY));
 	assert_false(seals_hold(s, B, 1, FIRST + MANY));
 }
 
-/* A late stopper seals an old generation when the last one is forgotten. */
+/* A late stop seals an old generation after the newer seal was dropped. */
 static void
 an_old_seal_does_not_stand_for_a_forgotten_one(void **state)
 {
@@ -104,7 +104,7 @@ what_was_sealed_lately_is_not_forgotten(void **state)
 	struct seals *s = *state;
 
 	seal_many(s);
-	/* of so many that are kept some hundred are certain to be there */
+	/* the last hundred of the many seals are certain to be kept */
 	for (int i = MANY - 100; i < MANY; i++) {
 		char session[ID_SESSION_LEN + 1];
 

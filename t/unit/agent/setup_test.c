@@ -1,4 +1,4 @@
-/* setup_test.c: a setup is begun once, and all hear the same of it. */
+/* setup_test.c: tests that a setup runs once, and all get the same result. */
 #include "t/unit/unit.h"
 
 #include <string.h>
@@ -38,7 +38,7 @@ number(const json_t *o, const char *key)
 	return json_integer_value(json_object_get(o, key));
 }
 
-/* Everything from its beginning; how it ended is in *last. */
+/* Reads the whole output, returns its length; *last is the final reply. */
 static size_t
 hear(int fd, json_t **last)
 {

@@ -1,4 +1,4 @@
-/* swap_test.c: a directory gets another content. */
+/* swap_test.c: tests that a directory's content is replaced. */
 #include "../unit.h"
 
 #include <errno.h>
@@ -62,7 +62,7 @@ is_there(const char *path)
 	return faccessat(AT_FDCWD, path, F_OK, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
-/* An old content with one that is to be kept. */
+/* Makes an old content, with one entry that is to be kept. */
 static void
 make_old(void)
 {
@@ -93,7 +93,7 @@ entries_of_top(void)
 	return count;
 }
 
-/* As if something were mounted there. */
+/* Makes the directory one that cannot be renamed, like a mount point. */
 static void
 stand_still(struct swap *s)
 {
@@ -106,7 +106,7 @@ stand_still(struct swap *s)
 	assert_int_equal(mkdir("dir/" STAGE "/old", 0700), 0);
 }
 
-/* Whether it can be moved or not, the outcome is the same. */
+/* The result is the same whether the directory can be renamed or not. */
 static void
 the_new_takes_the_place_of_the_old(void **state)
 {
@@ -136,7 +136,7 @@ the_new_takes_the_place_of_the_old(void **state)
 	}
 }
 
-/* An entry of the directory itself is not moved at all. */
+/* A kept entry directly in the directory is not moved at all. */
 static void
 what_is_kept_stays_where_it_is(void **state)
 {
@@ -176,7 +176,7 @@ who_is_in_it_stays_in_it(void **state)
 	assert_int_equal(chdir(top), 0);
 }
 
-/* As a build does that goes on: what has gone aside already is there again. */
+/* As after a build that goes on: entries already moved aside exist again. */
 static void
 what_is_made_meanwhile_is_not_in_the_way(void **state)
 {

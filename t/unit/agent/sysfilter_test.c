@@ -1,8 +1,9 @@
 /*
- * sysfilter_test.c: what the filter answers, for every architecture it knows.
+ * sysfilter_test.c: tests the answers of the system call filter, for every
+ * architecture it knows.
  *
- * The program is run here as the kernel runs it, so that calls of 32-bit
- * programs can be judged on a machine that has none.
+ * The test runs the filter program as the kernel does, so that calls of 32-bit
+ * programs can be tested on a machine that has none.
  */
 #include "../unit.h"
 
@@ -67,7 +68,7 @@ jumps(const struct sock_filter *f, uint32_t a)
 	return false;
 }
 
-/* Of socket filters, seccomp knows these instructions; ours needs no others. */
+/* seccomp knows these instructions of socket filters; ours needs no others. */
 static uint32_t
 run_program(const struct sock_filter *program, size_t count,
     const struct seccomp_data *d)
@@ -139,7 +140,7 @@ judge(const struct arch *a, uint64_t family, uint64_t protocol)
 static void
 four_families_are_open_and_no_other(void **state)
 {
-	/* what the kernel does not see of a register changes nothing */
+	/* the kernel ignores these bits of the register: they change nothing */
 	static const uint64_t UNSEEN[] = { 0, 1ULL << 32, ~0ULL << 32 };
 
 	(void)state;
@@ -162,7 +163,7 @@ of_netlink_the_routes_are_open_and_nothing_else(void **state)
 			judge(&ARCHES[i], AF_NETLINK, p);
 		for (int b = 0; b < 64; b++)
 			judge(&ARCHES[i], AF_NETLINK, 1ULL << b);
-		/* protocols of others are theirs */
+		/* protocol numbers count for netlink only */
 		judge(&ARCHES[i], AF_INET, 6);
 		judge(&ARCHES[i], AF_INET6, 17);
 	}
@@ -198,7 +199,7 @@ no_filter_is_attached_and_nothing_sent_without_copying(void **state)
 		    SECCOMP_RET_ERRNO | ENOPROTOOPT },
 		{ SOL_SOCKET, SO_REUSEADDR, SECCOMP_RET_ALLOW },
 		{ SOL_SOCKET, SO_DETACH_FILTER, SECCOMP_RET_ALLOW },
-		/* the same number is another option elsewhere: IPV6_V6ONLY */
+		/* this number is another option at that level: IPV6_V6ONLY */
 		{ IPPROTO_IPV6, SO_ATTACH_FILTER, SECCOMP_RET_ALLOW },
 	};
 
@@ -219,7 +220,7 @@ answer_to_root(const struct arch *a, int nr)
 	return run_program(ROOT_PROGRAM, ARRAY_LEN(ROOT_PROGRAM), &d);
 }
 
-/* Of two filters the kernel takes the stricter answer: both must be asked. */
+/* The kernel takes the stricter answer of two filters: the test asks both. */
 static void
 root_gives_files_away_without_effect(void **state)
 {
@@ -233,7 +234,7 @@ root_gives_files_away_without_effect(void **state)
 		    SECCOMP_RET_ERRNO | 0);
 		assert_int_equal(answer_to_root(a, a->socket),
 		    SECCOMP_RET_ALLOW);
-		/* nobody else is told so */
+		/* for other users the call is allowed */
 		assert_int_equal(answer(a, a->fchownat, 0, 0, 0),
 		    SECCOMP_RET_ALLOW);
 	}

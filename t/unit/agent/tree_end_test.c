@@ -1,4 +1,4 @@
-/* tree_end_test.c: ending trees of processes with grace. */
+/* tree_end_test.c: tests that trees of processes are ended with grace. */
 #include "t/unit/unit.h"
 
 #include <fcntl.h>
@@ -11,8 +11,10 @@
 #include "common/clock.h"
 #include "common/mem.h"
 
-/* The grace (--wrap) does not end: a slow machine would turn its end into a
- * kill, and `over` tells the two apart. */
+/*
+ * The grace period (--wrap) never ends here: on a slow machine its end would be
+ * a kill, and `over` tells the two apart.
+ */
 int __wrap_clock_left_ms(int64_t deadline_ms);
 
 int
@@ -22,8 +24,10 @@ __wrap_clock_left_ms(int64_t deadline_ms)
 	return PATIENCE_MS;
 }
 
-/* A shell that runs `script`, once it has printed a line; what else it prints
- * comes out of *out. */
+/*
+ * Starts a shell that runs `script`, and waits for its first line; the rest of
+ * the output comes out of *out.
+ */
 static void
 begin(const char *script, struct child *c, int *out)
 {
@@ -49,7 +53,7 @@ begin(const char *script, struct child *c, int *out)
 	assert_memory_equal(line, "ready\n", 6);
 }
 
-/* Everything up to the end of the last who could write. */
+/* Reads until the last process that could write has ended. */
 static void
 expect_rest(int out, const char *wanted)
 {
@@ -65,9 +69,9 @@ expect_rest(int out, const char *wanted)
 }
 
 /*
- * Waits until the last background job has become `sleep`.  Before that it is a
- * copy of the shell, with the shell's trap: a signal that comes then is caught
- * and lost with the exec, and nobody is told twice.
+ * Waits until the last background job has become `sleep`.  Before that the job
+ * is a copy of the shell, with the shell's trap: a signal that comes then is
+ * caught and lost with the exec, and no signal is sent twice.
  */
 #define IS_SLEEP                                                               \
 	" until read -r c </proc/$!/comm && [ \"$c\" = sleep ]; do :; done; "
@@ -80,26 +84,26 @@ trees_end_side_by_side_and_whole(void **state)
 		int exit_code;
 		bool hang_up;
 	} CASES[] = {
-		/* its list does not go on */
+		/* the shell does not go on with its list */
 		{ "sleep 1000 & echo ready; sleep 1000; echo next", "",
 		    128 + SIGTERM, false },
-		/* what has a session of its own, or lost its parent */
+		/* children with a session of their own, or without a parent */
 		{ "setsid sleep 1000 & (sleep 1000 &); echo ready; wait", "",
 		    128 + SIGTERM, false },
-		/* a child that tidies up, and is told once;
+		/* a child that tidies up and gets one signal;
 		 * wait: of the child, its end is waited for */
 		{ "bash -c 'trap \"echo bye; sleep 0.1; exit\" TERM; echo ready;"
 		  " while :; do sleep 0.01; done'; echo next",
 		    "bye\n", 128 + SIGTERM, false },
-		/* a trap of the root's own comes when nobody is left */
+		/* the root's own trap runs after all others have ended */
 		{ "trap 'echo last; exit 7' TERM; sleep 1000 &" IS_SLEEP
 		  "echo ready; wait",
 		    "last\n", 7, false },
-		/* as interactive shells do, and who is started by one */
+		/* like interactive shells: SIGTERM is ignored, SIGHUP is not */
 		{ "trap '' TERM; trap 'echo left; exit 8' HUP; sleep 1000 &" IS_SLEEP
 		  "echo ready; wait",
 		    "left\n", 8, true },
-		/* who is stopped hears it too */
+		/* a stopped process gets the signal, too */
 		{ "sleep 1000 & kill -STOP $!; echo ready; kill -STOP $$", "",
 		    128 + SIGTERM, false },
 	};

@@ -1,4 +1,4 @@
-/* tree_test.c: removing a directory with all that is in it. */
+/* tree_test.c: tests removing a directory with everything in it. */
 #include "../tree.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "common/err.h"
 #include "common/mem.h"
 
-/* Deeper than a path can say and than there are levels at once. */
+/* Makes a tree deeper than a path can name and than levels are open at once. */
 static void
 make_deep(int levels)
 {

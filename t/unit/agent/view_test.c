@@ -1,4 +1,4 @@
-/* view_test.c: a file that is opened to be answered with. */
+/* view_test.c: tests opening a file whose content becomes an answer. */
 #include "../tree.h"
 
 #include <string.h>
@@ -102,7 +102,7 @@ sizes_are_settled(void **state)
 	};
 
 	(void)state;
-	prctl(PR_SET_NAME, "view-test"); /* whoever runs us */
+	prctl(PR_SET_NAME, "view-test"); /* /proc/self/comm has 10 bytes */
 	put("ten", "0123456789", 10);
 	assert_int_equal(mkfifo("fifo", 0600), 0);
 	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {

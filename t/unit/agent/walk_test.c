@@ -1,4 +1,4 @@
-/* walk_test.c: a tree, entry by entry. */
+/* walk_test.c: tests walking a tree entry by entry. */
 #include "../tree.h"
 
 #include <errno.h>
@@ -8,7 +8,7 @@
 
 enum { DEEP = 3 * WALK_OPEN_MAX, BESIDE = 40 };
 
-/* DEEP directories in each other, each with BESIDE files. */
+/* Makes DEEP nested directories, each with BESIDE files. */
 static void
 dig(void)
 {
@@ -19,7 +19,7 @@ dig(void)
 			snprintf(name, sizeof(name), "f%d", k);
 			touch(name);
 		}
-		/* two, so that where we were deep we go deep again */
+		/* two directories, so that the walk goes down a second time */
 		assert_int_equal(mkdir("e", 0700), 0);
 		assert_int_equal(mkdir("d", 0700), 0);
 		assert_int_equal(chdir("d"), 0);

@@ -1,4 +1,4 @@
-/* watch_test.c: who wants to know what happens to files. */
+/* watch_test.c: tests that watchers are told of changes to files. */
 #include "../tree.h"
 
 #include <poll.h>
@@ -29,7 +29,7 @@ check(const char *below, const char *since, char version[WATCH_VERSION_MAX])
 	return answer;
 }
 
-/* The paths of all that comes, until there are so many. */
+/* Collects the paths of changes until there are `count`. */
 static void
 take(struct watch *w, size_t count, char *out, size_t size)
 {

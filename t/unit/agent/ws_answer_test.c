@@ -1,4 +1,4 @@
-/* ws_answer_test.c: what the routes write, as messages. */
+/* ws_answer_test.c: tests that output of routes becomes WebSocket messages. */
 #include "t/unit/unit.h"
 
 #include <pthread.h>
@@ -49,7 +49,7 @@ put(const char *text)
 	return ws_answer_write(&answer, text, strlen(text));
 }
 
-/* The messages so far, a line each; a close is its code. */
+/* The messages so far, one per line; a close is shown as its code. */
 static char *
 said(void)
 {
@@ -108,7 +108,7 @@ nothing_is_no_body(void **state)
 	says(RESPONSE DONE);
 }
 
-/* More than the kernel keeps: somebody has to read. */
+/* Reads in a thread, since the message is larger than the socket's buffer. */
 static void *
 read_one(void *arg)
 {
@@ -144,7 +144,7 @@ a_large_body_is_sent_as_it_comes(void **state)
 	assert_int_equal(pthread_create(&reader, NULL, read_one, &got), 0);
 	assert_int_equal(ws_answer_write(&answer, much, sizeof(much)), 0);
 	atomic_store(&answer.cancelled, true);
-	assert_int_equal(put("2"), 0); /* a message that has begun is whole */
+	assert_int_equal(put("2"), 0); /* a message that was begun goes on */
 	ws_answer_finish(&answer);
 	pthread_join(reader, NULL);
 	assert_int_equal(got.len,
@@ -220,7 +220,7 @@ half_a_message_ends_the_connection(void **state)
 {
 	(void)state;
 	put(HEAD("application/json") "1");
-	answer.stage = WS_BODY; /* as if there were much more of it */
+	answer.stage = WS_BODY; /* as if more of the message were to come */
 	ws_hold(&conn);
 	ws_answer_cut(&answer);
 	ws_answer_finish(&answer);

@@ -1,4 +1,4 @@
-/* ws_request_test.c: one message of a client on /ws. */
+/* ws_request_test.c: tests the parsing of a client's message on /ws. */
 #include "t/unit/unit.h"
 
 #include <string.h>
