@@ -1,4 +1,7 @@
-/* access_test.c: which credential a call carries, and what it may do. */
+/*
+ * access_test.c: tests which credential a call carries, and which calls that
+ * credential permits.
+ */
 #include "../unit.h"
 
 #include <stdlib.h>
@@ -8,7 +11,7 @@
 #include "api/gate/access.h"
 #include "common/mem.h"
 
-/* What is given, NULL: nothing, "!": refused. */
+/* The given headers and the wanted credential; NULL: nothing, "!": refused. */
 struct credential_case {
 	const char *bearer, *key, *cookie, *scheme;
 	const char *want;
@@ -44,14 +47,14 @@ static const struct credential_case CREDENTIALS[] = {
 	{ .cookie = "sandlease", .want = NULL },
 	{ .cookie = ";;; ", .want = NULL },
 	{ .cookie = "sandlease=" LONG, .want = NULL },
-	/* the name that only TLS may set counts there, and only there */
+	/* the cookie name that only TLS may set counts with https only */
 	{ .cookie = "__Host-sandlease=tok",
 	    .scheme = "https",
 	    .want = "tok",
 	    .kind = CREDENTIAL_LOGIN },
 	{ .cookie = "sandlease=tok", .scheme = "https", .want = NULL },
 	{ .cookie = "__Host-sandlease=tok", .scheme = "http", .want = NULL },
-	/* a key that was given wins over the cookie */
+	/* a key wins over the cookie */
 	{ .key = "sl_abc", .cookie = "sandlease=tok", .want = "sl_abc" },
 	{ .bearer = "Bearer sl_abc",
 	    .cookie = "sandlease=tok",
@@ -189,7 +192,7 @@ the_cookie_counts_for_scripts_of_our_own(void **state)
 	}
 }
 
-/* What is refused before the database is asked: there is none here. */
+/* Calls that are refused before the database is asked: there is none here. */
 static void
 a_bad_call_never_reaches_the_database(void **state)
 {
@@ -210,7 +213,7 @@ a_bad_call_never_reaches_the_database(void **state)
 		    { "HTTP_COOKIE", "sandlease=t", "HTTP_ORIGIN",
 			"http://evil.example", NULL },
 		    ACCESS_TENANT, CODE_ORIGIN_MISMATCH },
-		/* these two go on to the database, which is not there */
+		/* these two go on to the database, which does not exist */
 		{ "GET", { "HTTP_COOKIE", "sandlease=t", NULL }, ACCESS_READ,
 		    CODE_DATABASE_UNAVAILABLE },
 		{ "POST", { "HTTP_X_API_KEY", "sl_x", NULL }, ACCESS_TENANT,
@@ -233,7 +236,7 @@ a_bad_call_never_reaches_the_database(void **state)
 			assert_code(e.code, CASES[i].code);
 		fake_end(&f, &c);
 	}
-	free(app.note); /* nobody has written it */
+	free(app.note); /* no worker has written the note */
 	store_free(app.store);
 }
 

@@ -1,4 +1,4 @@
-/* answer_test.c: what has been said on a stream, and its last words. */
+/* answer_test.c: tests what is known of a stream's answer, and its end. */
 #include "../unit.h"
 
 #include <string.h>
@@ -13,7 +13,7 @@ static const char HEAD[] =
     "X: a line that is longer than anybody looks at, by far, really\r\n"
     "\r\n";
 
-/* In two portions, cut at `at`. */
+/* Feeds the text in two portions, cut at `at`. */
 static struct stream_answer
 see(const char *text, size_t at)
 {

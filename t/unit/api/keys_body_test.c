@@ -1,4 +1,4 @@
-/* keys_body_test.c: what can be a correlation key. */
+/* keys_body_test.c: tests which texts can be a correlation key. */
 #include "../unit.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* openapi_test.c: the document holds every route and every field. */
+/* openapi_test.c: tests that the document has every route and every field. */
 #include "../unit.h"
 
 #include <ctype.h>
@@ -11,7 +11,7 @@
 #include "api/route/routes.h"
 #include "common/mem.h"
 
-/* "/v1/sessions/:id" as "/v1/sessions/{id}"; `vars` counts the names. */
+/* Writes "/v1/sessions/:id" as "/v1/sessions/{id}"; `vars` counts the names. */
 static void
 braces(const char *pattern, char *out, size_t size, size_t *vars)
 {

@@ -1,4 +1,4 @@
-/* org_share_test.c: one org cannot keep a pool's workers from the others. */
+/* org_share_test.c: tests that one org cannot take a pool from the others. */
 #include "../unit.h"
 
 #include <sys/wait.h>
@@ -6,7 +6,7 @@
 
 #include "api/org_share.h"
 
-/* The clock of share.c (--wrap) goes on only when the test says so. */
+/* The clock of org_share.c (--wrap) advances only when the test says so. */
 static int64_t now_ms = 5000;
 
 int64_t __wrap_clock_ms(void);
@@ -54,13 +54,13 @@ calls_count_from_their_first_moment(void **state)
 
 	(void)state;
 	fill(s, 4, "acme");
-	/* at the same millisecond: served, as bursts are, but not for long */
+	/* a burst in one millisecond is served, but with a short hold */
 	assert_int_equal(enter(s, 4, "acme"), 0);
 	assert_true(hold_ms <= 2000);
-	/* others have their own share */
+	/* other orgs have their own share */
 	assert_int_equal(enter(s, 5, "other"), 0);
 	assert_int_equal(hold_ms, SHARE_HOLD_ANY);
-	/* and so has acme once a call has ended */
+	/* and acme has its share again once a call has ended */
 	org_share_leave(s, 0);
 	org_share_leave(s, 4);
 	assert_int_equal(enter(s, 0, "acme"), 0);
@@ -83,7 +83,7 @@ a_call_that_may_last_never_goes_beyond_the_share(void **state)
 	assert_code(e.code, CODE_TOO_MANY_AT_ONCE);
 	assert_int_equal(err_status(&e), 503);
 	assert_true(err_retry_after_seconds(&e) > 0);
-	/* the worker that refused is free: the org's calls are four, not five */
+	/* the worker that refused is free: the org has four calls, not five */
 	org_share_leave(s, 0);
 	assert_int_equal(
 	    org_share_enter(s, 4, "acme", SHARE_MAY_LAST, &hold_ms, &e), 0);
@@ -97,20 +97,20 @@ credit_beyond_the_share_ends(void **state)
 	(void)state;
 	assert_int_equal(enter(s, 0, "other"), 0);
 	fill(s, 8, "acme");
-	/* four beyond, two and a half seconds each: ten seconds */
+	/* four calls beyond the share, 2.5 seconds each, use up ten seconds */
 	now_ms += 2499;
 	org_share_leave(s, 7);
 	assert_int_equal(enter(s, 7, "acme"), 0);
 	now_ms += 2;
 	org_share_leave(s, 7);
 	assert_int_equal(enter(s, 7, "acme"), -1);
-	/* while they are in progress, and when they have ended */
+	/* both while the calls are in progress and when they have ended */
 	for (size_t i = 4; i < 7; i++)
 		org_share_leave(s, i);
 	assert_int_equal(enter(s, 7, "acme"), -1);
 	assert_int_equal(enter(s, 7, "other"), 0);
 	org_share_leave(s, 7);
-	/* it comes back with time */
+	/* the allowance comes back with time */
 	now_ms += 1000;
 	assert_int_equal(enter(s, 7, "acme"), 0);
 	assert_true(hold_ms <= 2000);
@@ -126,7 +126,7 @@ an_org_alone_needs_no_credit(void **state)
 	now_ms += 3600 * 1000;
 	assert_int_equal(enter(s, 7, "acme"), 0);
 	assert_true(hold_ms <= 2000);
-	/* from the first call of another on, for a minute */
+	/* refused from another org's first call on, for a minute */
 	org_share_leave(s, 6);
 	assert_int_equal(enter(s, 6, "other"), 0);
 	assert_int_equal(enter(s, 7, "acme"), -1);
@@ -242,7 +242,7 @@ a_quarter_may_wait_for_events_and_one_org_half_of_that(void **state)
 	assert_true(org_share_wait(s, 2, "other", SHARE_EVENT));
 	assert_true(org_share_wait(s, 3, "third", SHARE_EVENT));
 	assert_false(org_share_wait(s, 4, "fourth", SHARE_EVENT));
-	/* who was refused holds no place, who leaves gives it back */
+	/* a refused call holds no place, an ended one gives it back */
 	org_share_leave(s, 0);
 	assert_true(org_share_wait(s, 4, "acme", SHARE_EVENT));
 	assert_false(org_share_wait(s, 5, "other", SHARE_EVENT));

@@ -1,4 +1,4 @@
-/* session_body_test.c: what a body may say, and which field is wrong. */
+/* session_body_test.c: tests which bodies are accepted, and their errors. */
 #include "../unit.h"
 
 #include <string.h>
@@ -22,7 +22,7 @@ begin(struct fake *f, const char *method)
 }
 
 /* clang-format off */
-/* Bodies and the field that is wrong; NULL: accepted. */
+/* Bodies, and the field that is wrong; NULL: the body is accepted. */
 static const struct {
 	const char *body, *field;
 } CREATES[] = {
@@ -197,7 +197,7 @@ words_become_numbers(void **state)
 	fake_end(&f, &c);
 }
 
-/* Whether such a path can be written, the class says. */
+/* Only the sandbox class decides whether such a path can be written. */
 static void
 files_in_the_root_are_noted(void **state)
 {

@@ -1,4 +1,4 @@
-/* site_test.c: whether previews and dashboard are one site to a browser. */
+/* site_test.c: tests if previews and dashboard are one site to a browser. */
 #include "../unit.h"
 
 #include <string.h>
@@ -26,10 +26,10 @@ names_of_one_registrable_domain_are_one_site(void **state)
 		    true, NULL },
 		{ "https://sandlease.example.co.uk",
 		    "https://previews.example.co.uk", true, "example.co.uk" },
-		/* a suffix under which strangers register names */
+		/* a public suffix, under which strangers register names */
 		{ "https://me.github.io", "https://you.github.io", true, NULL },
 		{ "https://me.github.io", "https://github.io", true, NULL },
-		/* what ./dev does */
+		/* the addresses that ./dev uses */
 		{ "http://127.0.0.1:8080", "http://localhost:8080", true,
 		    NULL },
 		{ "http://localhost:8080", "http://localhost:8080", true,

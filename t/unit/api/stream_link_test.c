@@ -1,4 +1,4 @@
-/* stream_link_test.c: one stream, with nginx and wrapper played by us. */
+/* stream_link_test.c: tests one stream, and plays nginx and wrapper. */
 #include "../unit.h"
 
 #include <errno.h>
@@ -24,8 +24,8 @@ struct world {
 	char path[STREAM_TARGET_MAX]; /* of the wrapper's socket */
 	int listen_fd;
 	struct streams all;
-	int nginx;   /* our end of it */
-	int wrapper; /* our end of it; -1: not connected */
+	int nginx;   /* the test's end */
+	int wrapper; /* the test's end; -1: not connected */
 	const char *org;
 };
 
@@ -71,7 +71,7 @@ tear_down(void **state)
 	return 0;
 }
 
-/* Everything that can happen now does. */
+/* Lets everything happen that can happen now. */
 static void
 turn(struct world *w)
 {
@@ -149,7 +149,7 @@ ask(struct world *w, bool busy)
 	turn(w);
 }
 
-/* A stream that stands. */
+/* Makes a stream that is connected. */
 static void
 open_stream(struct world *w)
 {
@@ -157,7 +157,7 @@ open_stream(struct world *w)
 	accept_wrapper(w);
 }
 
-/* Content of that type which came; *end: END_REQUEST did.  False: closed. */
+/* Reads content of `type`; *end: END_REQUEST came.  False: closed. */
 static bool
 take(int fd, int type, struct records *r, struct buf *out, bool *end)
 {
@@ -188,7 +188,7 @@ say(struct world *w, const char *text)
 	send_all(w->wrapper, b.data, b.len);
 }
 
-/* What nginx gets ends as an answer does, and says that code. */
+/* Checks that nginx gets a complete answer whose error is `code`. */
 static void
 ends_with(struct world *w, const char *code)
 {
@@ -307,7 +307,7 @@ a_wrapper_that_is_not_there_is_told_by_half_an_answer(void **state)
 	struct records r = { 0 };
 	bool end;
 
-	close(take_fd(&w->listen_fd)); /* the name stays: ECONNREFUSED */
+	close(take_fd(&w->listen_fd)); /* the file stays: ECONNREFUSED */
 	ask(w, false);
 	assert_false(take(w->nginx, RECORDS_STDOUT, &r, &out, &end));
 	assert_string_equal(out.data, "X-Sandlease-Unsent: 1\r\n");
@@ -324,7 +324,7 @@ one_too_many_is_refused_in_words(void **state)
 	assert_int_equal(accept4(w->listen_fd, NULL, NULL, SOCK_NONBLOCK), -1);
 }
 
-/* Opens one and says whether it reached the wrapper. */
+/* Opens a stream and says whether it reached the wrapper. */
 static bool
 reaches_wrapper(struct world *w, const char *org, int *nginx)
 {
@@ -349,7 +349,7 @@ an_org_takes_no_more_than_its_share(void **state)
 	assert_true(reaches_wrapper(w, "acme", &second));
 	assert_false(reaches_wrapper(w, "acme", &third));
 	assert_true(reaches_wrapper(w, "other", &other));
-	/* refused ones give their place back when nginx hangs up, as all do */
+	/* a refused stream, too, gives its place back when nginx hangs up */
 	close(take_fd(&third));
 	close(take_fd(&first));
 	turn(w);
@@ -479,17 +479,17 @@ silence_is_filled_between_events_only(void **state)
 
 	open_stream(w);
 	s = TAILQ_FIRST(&w->all.all);
-	stream_beat(&w->all, s); /* nothing has begun */
+	stream_beat(&w->all, s); /* no event has begun */
 	say(w, HEAD);
 	say(w, "data: 1");
 	turn(w);
-	stream_beat(&w->all, s); /* in the middle */
+	stream_beat(&w->all, s); /* in the middle of an event */
 	say(w, "\n\n");
 	turn(w);
 	stream_beat(&w->all, s);
 	assert_true(take(w->nginx, RECORDS_STDOUT, &r, &out, &end));
 	assert_string_equal(out.data + strlen(HEAD), "data: 1\n\n: ka\n\n");
-	unlink(w->path); /* the session is no longer, its end still open */
+	unlink(w->path); /* the session is gone, its end still open */
 	stream_beat(&w->all, s);
 	ends_with(w, "SESSION_TERMINATED");
 }
@@ -511,7 +511,7 @@ who_does_not_take_it_stops_who_sends_it(void **state)
 	open_stream(w);
 	s = TAILQ_FIRST(&w->all.all);
 	say(w, HEAD);
-	for (;;) { /* nobody reads: in the end the wrapper cannot write */
+	for (;;) { /* nginx does not read, so the wrapper is blocked */
 		ssize_t n = send(w->wrapper, line.data, line.len, MSG_DONTWAIT);
 
 		turn(w);
@@ -523,7 +523,7 @@ who_does_not_take_it_stops_who_sends_it(void **state)
 		assert_true(sent < 64 * 1024 * 1024);
 	}
 	assert_int_equal(s->wrapper.armed, 0);
-	close(take_fd(&w->wrapper)); /* and dies */
+	close(take_fd(&w->wrapper)); /* the wrapper dies */
 	turn(w);
 	while (take(w->nginx, RECORDS_STDOUT, &r, &out, &end))
 		turn(w);

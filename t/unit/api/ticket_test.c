@@ -1,4 +1,4 @@
-/* ticket_test.c: where a ticket counts, and the addresses it is for. */
+/* ticket_test.c: tests where a ticket is valid, and the addresses it is for. */
 #include "../unit.h"
 
 #include <string.h>
@@ -12,7 +12,7 @@
 #define TICKET "abcdefghijklmnopqrstuvwx27"
 #define LONG TICKET TICKET TICKET TICKET TICKET
 
-/* What is given: "" nothing, "!" refused. */
+/* The given headers and the wanted credential: "" nothing, "!" refused. */
 struct ticket_case {
 	const char *path, *upgrade, *ticket, *key, *cookie;
 	const char *want;
@@ -25,7 +25,7 @@ static const struct ticket_case CASES[] = {
 	{ BASE "ws", "WebSocket", TICKET, "", "", TICKET, CREDENTIAL_TICKET },
 	{ BASE "api/ws", "websocket", TICKET, "", "", TICKET,
 	    CREDENTIAL_TICKET },
-	/* a browser sends the cookie unasked */
+	/* a browser always sends the cookie, so the ticket wins */
 	{ BASE "ws/pty", "websocket", TICKET, "", "sandlease=tok", TICKET,
 	    CREDENTIAL_TICKET },
 	{ BASE "ws/pty", "websocket", "", "", "sandlease=tok", "tok",
@@ -37,11 +37,11 @@ static const struct ticket_case CASES[] = {
 	{ BASE "ws/pty", "websocket", LONG, "", "", "!", CREDENTIAL_KEY },
 	{ BASE "ws/pty", "websocket", LONG, "", "sandlease=tok", "!",
 	    CREDENTIAL_KEY },
-	/* no WebSocket */
+	/* not a WebSocket */
 	{ BASE "ws/pty", "", TICKET, "", "", "", CREDENTIAL_KEY },
 	{ BASE "ws/pty", "h2c", TICKET, "", "", "", CREDENTIAL_KEY },
 	{ BASE "ws/pty", "", TICKET, "sl_key", "", "sl_key", CREDENTIAL_KEY },
-	/* elsewhere it is a word of somebody's query */
+	/* elsewhere `ticket` is an ordinary parameter of the query */
 	{ BASE "proxy/8080/", "websocket", TICKET, "sl_key", "", "sl_key",
 	    CREDENTIAL_KEY },
 	{ BASE "proxy/8080/", "websocket", TICKET, "", "", "", CREDENTIAL_KEY },

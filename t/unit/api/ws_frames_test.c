@@ -1,4 +1,4 @@
-/* ws_frames_test.c: the frames of a WebSocket. */
+/* ws_frames_test.c: tests the frames of a WebSocket. */
 #include "../unit.h"
 
 #include <string.h>
@@ -6,7 +6,7 @@
 #include "api/stream/ws_frames.h"
 #include "common/mem.h"
 
-/* A client's frame, masked. */
+/* Adds a client's frame, which is masked. */
 static void
 add_masked(struct buf *to, unsigned first, const char *data, size_t len)
 {
@@ -28,7 +28,7 @@ add_masked(struct buf *to, unsigned first, const char *data, size_t len)
 		buf_add(to, &(char){ (char)(data[i] ^ MASK[i % 4]) }, 1);
 }
 
-/* What comes out: raw bytes as they came in, messages without masks. */
+/* Reads frames in portions: raw bytes as they came, messages without masks. */
 static void
 see(const struct buf *in, size_t portion, struct buf *raw, struct buf *messages)
 {

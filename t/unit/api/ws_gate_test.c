@@ -1,4 +1,4 @@
-/* ws_gate_test.c: what passes on /ws, and what is taken out. */
+/* ws_gate_test.c: tests which messages pass on /ws, and which do not. */
 #include "../unit.h"
 
 #include <string.h>
@@ -45,7 +45,7 @@ end(void **state)
 	return 0;
 }
 
-/* True when it was taken out; `out` gets what passed. */
+/* True when the gate kept the message; `out` gets the bytes that passed. */
 static bool
 send_text(const char *text, struct buf *out)
 {

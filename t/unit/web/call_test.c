@@ -1,4 +1,4 @@
-/* call_test.c: one HTTP request and its answer. */
+/* call_test.c: tests one HTTP request and its answer. */
 #include "../unit.h"
 
 #include <stdlib.h>
@@ -100,13 +100,13 @@ bodies_are_whole_or_refused(void **state)
 		{ "-1", "", false, 400 },
 		{ "4, 4", "0123", false, 400 },
 		{ "99999999999999999999", "", false, 400 },
-		/* a client that went away: never taken as complete */
+		/* a client that went away: its body is never complete */
 		{ NULL, "0123", true, 400 },
 		{ "8", "0123", true, 400 },
 		/* plain CGI sees only the end of its input */
 		{ "8", "0123", false, 400 },
 		{ "8", "", false, 400 },
-		/* all that was promised has come, but not the end */
+		/* all promised bytes have come, but not the end */
 		{ "4", "0123", true, 400 },
 		{ "3", "0123", false, 400 },
 	};

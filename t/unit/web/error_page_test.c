@@ -1,4 +1,4 @@
-/* error_page_test.c: a small page for a person. */
+/* error_page_test.c: tests the error page for people. */
 #include "../unit.h"
 
 #include <sodium.h>

@@ -2,7 +2,7 @@
  * fake_io.h: a request and its answer in memory.
  *
  * FAKE(params...) makes a call whose parameters are name, value, name, value;
- * what the code under test writes is in `out`.
+ * the output of the code under test is in `out`.
  */
 #ifndef SANDLEASE_UNIT_FAKE_IO_H
 #define SANDLEASE_UNIT_FAKE_IO_H
@@ -16,11 +16,11 @@ struct fake {
 	const char *const *params; /* NULL at the end */
 	const char *body;
 	size_t body_len, body_at;
-	size_t bite;    /* at most so many bytes per read; 0: any */
+	size_t bite;    /* at most this many bytes per read; 0: any */
 	bool cut;       /* the client goes away after `body` */
 	bool gone;      /* writes fail */
-	size_t flushes; /* how often */
-	struct buf out; /* what was written */
+	size_t flushes; /* number of flushes */
+	struct buf out; /* everything written so far */
 };
 
 static inline ssize_t
@@ -76,7 +76,7 @@ static const struct call_io FAKE_IO = { .read = fake_read,
 	.flush = fake_flush,
 	.param = fake_param };
 
-/* A call on *f; both are released by fake_end(). */
+/* Begins a call on *f; fake_end() releases both. */
 static inline struct call
 fake_begin(struct fake *f, const char *method, const char *path)
 {
@@ -98,7 +98,7 @@ fake_end(struct fake *f, struct call *c)
 	buf_free(&f->out);
 }
 
-/* The answer's body: what stands behind the blank line. */
+/* The answer's body: the text after the blank line. */
 static inline const char *
 fake_answer_body(const struct fake *f)
 {

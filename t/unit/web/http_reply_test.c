@@ -1,4 +1,4 @@
-/* http_reply_test.c: reads an HTTP/1 response and writes it anew. */
+/* http_reply_test.c: tests that an HTTP/1 response is read and written anew. */
 #include "../unit.h"
 
 #include <stdio.h>
@@ -59,7 +59,7 @@ static const struct sample SAMPLES[] = {
 	{ OK "Transfer-Encoding: chunked\r\n\r\n", TO_HEAD, HTTP_REPLY_COMPLETE, OK CLOSE },
 	WHOLE("HTTP/1.1 599 \r\nContent-Length: 0\r\n\r\n",
 	    "HTTP/1.1 599 \r\nContent-Length: 0\r\n" CLOSE),
-	/* nothing follows */
+	/* bytes after the response do not pass */
 	WHOLE(OK "Content-Length: 2\r\n\r\nhi" FORGED,
 	    OK "Content-Length: 2\r\n" CLOSE "hi"),
 	WHOLE(OK "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" FORGED,
@@ -81,7 +81,7 @@ static const struct sample SAMPLES[] = {
 	    HTTP_REPLY_COMPLETE, OK "Content-Length: 0\r\n" CLOSE },
 	{ "HTTP/1.1 101 Go\r\n\r\n" FORGED, TO_UPGRADE, HTTP_REPLY_REFUSED, "" },
 	REFUSED("HTTP/1.1 101 Go\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n" FORGED),
-	/* no response of HTTP/1 */
+	/* not a response of HTTP/1 */
 	REFUSED("\r\n" FORGED),
 	REFUSED("\n" FORGED),
 	REFUSED(" " FORGED),
@@ -113,7 +113,7 @@ static const struct sample SAMPLES[] = {
 	REFUSED(OK "Transfer-Encoding: xchunked\r\n\r\n0\r\n\r\n"),
 	REFUSED(OK "Transfer-Encoding : chunked\r\n\r\n0\r\n\r\n"),
 	REFUSED("HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n"),
-	/* headers that are none */
+	/* lines that are no headers */
 	REFUSED(OK "A b: c\r\nContent-Length: 0\r\n\r\n"),
 	REFUSED(OK "no colon\r\nContent-Length: 0\r\n\r\n"),
 	REFUSED(OK ": no name\r\nContent-Length: 0\r\n\r\n"),
@@ -124,7 +124,7 @@ static const struct sample SAMPLES[] = {
 };
 /* clang-format on */
 
-/* Says it in two portions, cut at `at`; what passed is added to `out`. */
+/* Feeds it in two portions, cut at `at`; the output is added to `out`. */
 static int
 hear(const struct sample *s, size_t at, struct buf *out)
 {
@@ -143,7 +143,7 @@ hear(const struct sample *s, size_t at, struct buf *out)
 	return verdict;
 }
 
-/* The sizes of chunks are those of the portions: compared without them. */
+/* Portions decide the sizes of chunks, so the comparison leaves them out. */
 static bool
 is_same(const struct sample *s, size_t at, const char *passed)
 {
@@ -200,7 +200,7 @@ what_is_cut_short_is_not_complete(void **state)
 	}
 }
 
-/* `count` times `line`, then an end. */
+/* Feeds `line` `count` times after `begin`, then an end. */
 static int
 hear_many(const char *begin, const char *line, size_t count)
 {

@@ -1,4 +1,4 @@
-/* records_test.c: the records of FastCGI, in every portion they can come in. */
+/* records_test.c: tests FastCGI records in every portion they can come in. */
 #include "../unit.h"
 
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 #include "common/mem.h"
 #include "web/records.h"
 
-/* Pieces as text: "type/id:content" with "." where a record ends. */
+/* Shows pieces as text: "type/id:content", with "." where a record ends. */
 static int
 show(struct records *r, const char *data, size_t len, struct buf *out)
 {
@@ -220,7 +220,7 @@ parameters_that_are_cut_off_hold_nothing_more(void **state)
 		assert_false(records_param(&b, "SL_TARGET", &p));
 	b.len = whole;
 	assert_true(records_param(&b, "SL_TARGET", &p));
-	/* lengths beyond everything */
+	/* lengths beyond any limit */
 	b.len = 0;
 	buf_add(&b, "\xff\xff\xff\xff\xff\xff\xff\xffSL_TARGET", 17);
 	assert_false(records_param(&b, "SL_TARGET", &p));

@@ -1,4 +1,4 @@
-/* reply_test.c: an error in the format of the API that the client used. */
+/* reply_test.c: tests errors in the format of the API that the client used. */
 #include "../unit.h"
 
 #include <stdio.h>
@@ -134,7 +134,7 @@ an_error_nobody_named_is_internal(void **state)
 	fake_end(&f, &c);
 }
 
-/* A field's name is cut at a byte, wherever in a character that falls. */
+/* A field's name is cut at a byte, which may be inside a character. */
 static void
 a_cut_name_still_makes_a_document(void **state)
 {

@@ -1,4 +1,4 @@
-/* router_test.c: routes are a table. */
+/* router_test.c: tests the table of routes. */
 #include "../unit.h"
 
 #include <stdio.h>

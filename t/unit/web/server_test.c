@@ -1,4 +1,4 @@
-/* server_test.c: where calls come from; here plain CGI, by the environment. */
+/* server_test.c: tests where calls come from; here plain CGI. */
 #include "../unit.h"
 
 #include <fcntl.h>
@@ -139,7 +139,7 @@ fastcgi_means_a_listening_socket_on_0(void **state)
 	assert_false(server_is_fastcgi());
 	dup2(s, STDIN_FILENO);
 	assert_false(server_is_fastcgi());
-	assert_int_equal(listen(s, 1), -1); /* has no name yet */
+	assert_int_equal(listen(s, 1), -1); /* not bound to a name */
 	assert_int_equal(bind(s, &(struct sockaddr){ .sa_family = AF_UNIX },
 			     sizeof(sa_family_t)),
 	    0);

@@ -1,4 +1,4 @@
-/* sse_test.c: server-sent events. */
+/* sse_test.c: tests server-sent events. */
 #include "../unit.h"
 
 #include <string.h>
