@@ -1,4 +1,4 @@
-/* args_test.c: the command line by table. */
+/* args_test.c: tests the parsing of command lines by table. */
 #include "t/unit/unit.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* config_test.c: where the service is, and with which key. */
+/* config_test.c: tests where the command line finds address and key. */
 #include "t/unit/unit.h"
 
 #include <fcntl.h>
@@ -53,7 +53,7 @@ a_file_is_read_line_by_line(void **state)
 	}
 }
 
-/* ---- with a home of its own */
+/* ---- with a home directory of the test */
 
 static char home[] = "/tmp/sandlease-config-XXXXXX";
 

@@ -1,4 +1,4 @@
-/* duration_test.c: times as people write them. */
+/* duration_test.c: tests durations as people write them. */
 #include "t/unit/unit.h"
 
 #include "cli/duration.h"

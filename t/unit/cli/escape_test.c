@@ -1,4 +1,7 @@
-/* escape_test.c: what is typed for us, not for the session. */
+/*
+ * escape_test.c: tests the escapes typed in a terminal, which are for the
+ * client and not for the session.
+ */
 #include "t/unit/unit.h"
 
 #include <string.h>
@@ -6,7 +9,7 @@
 #include "cli/escape.h"
 #include "common/mem.h"
 
-/* Types it in pieces; what the session gets, and 'D', 'S' or 'H' for wishes. */
+/* Types in pieces; got: the session's bytes, and 'D', 'S', 'H' for actions. */
 static void
 type(const char *text, size_t piece, struct buf *got)
 {

@@ -1,4 +1,4 @@
-/* outcome_test.c: why an HTTP call failed, in words for people. */
+/* outcome_test.c: tests the explanation of a failed HTTP call, for people. */
 #include "t/unit/unit.h"
 
 #include <string.h>
@@ -9,7 +9,7 @@
 
 #define SERVICE "https://box.example"
 
-/* What is said of a call; "" when it was successful. */
+/* The explanation of a call's outcome; "" when the call was successful. */
 static const char *
 explained(struct outcome o, const char *answer, struct err *e)
 {

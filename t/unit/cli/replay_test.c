@@ -1,4 +1,4 @@
-/* replay_test.c: old output without its questions. */
+/* replay_test.c: tests that old output is shown without its queries. */
 #include "t/unit/unit.h"
 
 #include <string.h>

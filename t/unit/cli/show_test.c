@@ -1,4 +1,4 @@
-/* show_test.c: output for people. */
+/* show_test.c: tests the output for people. */
 #include "t/unit/unit.h"
 
 #include <stdio.h>
@@ -31,7 +31,7 @@ ages_have_one_unit(void **state)
 			strftime(iso, sizeof(iso), "%Y-%m-%dT%H:%M:%S.000Z",
 			    &tm);
 			show_age(iso, age);
-		} while (time(NULL) != now); /* the second is over: again */
+		} while (time(NULL) != now); /* a second has passed: again */
 		assert_string_equal(age, CASES[i].want);
 	}
 }

@@ -1,4 +1,4 @@
-/* stream_test.c: a stream that cannot be had is asked for again, not always. */
+/* stream_test.c: tests when a lost stream is asked for again, and when not. */
 #include "t/unit/unit.h"
 
 #include <arpa/inet.h>
@@ -25,7 +25,7 @@ count_losses(void *ctx, bool lost)
 	*(int *)ctx += lost;
 }
 
-/* Where nobody listens: bound, so that nobody else does. */
+/* Binds a port without listening, so that no other program listens there. */
 static int
 reserve_port(int *port)
 {
@@ -41,7 +41,7 @@ reserve_port(int *port)
 	return fd;
 }
 
-/* How often the connection was lost before the stream was given up. */
+/* How often the connection was lost before the client gave the stream up. */
 static int
 follow_nobody(const json_t *body, struct err *e)
 {
@@ -58,7 +58,7 @@ follow_nobody(const json_t *body, struct err *e)
 
 	assert_int_equal(stream_wait_ms(&s), 0);
 	while (stream_move(&s, e) == 0) {
-		assert_true(++turns < 100); /* it pauses */
+		assert_true(++turns < 100); /* the stream pauses */
 		client_wait(c, NULL, 0, stream_wait_ms(&s));
 	}
 	stream_free(&s);

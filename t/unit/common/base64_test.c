@@ -1,4 +1,4 @@
-/* base64_test.c: RFC 4648. */
+/* base64_test.c: tests base64 (RFC 4648). */
 #include "../unit.h"
 
 #include <string.h>

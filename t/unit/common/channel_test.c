@@ -1,4 +1,4 @@
-/* channel_test.c: one JSON object and a few descriptors per message. */
+/* channel_test.c: tests messages of one JSON object and a few descriptors. */
 #include "../unit.h"
 
 #include <dirent.h>
@@ -161,7 +161,7 @@ too_much_is_refused_by_the_sender(void **state)
 	assert_code(e.code, CODE_MESSAGE_TOO_LARGE);
 }
 
-/* Sends what channel_send would not: any bytes, any number of descriptors. */
+/* Sends what channel_send() refuses: any bytes, any number of descriptors. */
 static void
 send_raw(int sock, const void *bytes, size_t len, int fd, size_t count)
 {
@@ -261,7 +261,10 @@ a_listener_replaces_a_dead_one_and_lets_the_group_in(void **state)
 	rmdir(dir);
 }
 
-/* Exits with 0 if nothing stood in its way but the other one. */
+/*
+ * Exits with 0 if every failure was "try again", because the other process was
+ * taking the name, too.
+ */
 static void
 take_again_and_again(const char *path)
 {
@@ -314,7 +317,7 @@ one_who_accepts_nobody_is_not_waited_for(void **state)
 	assert_int_equal(bind(server, (const struct sockaddr *)&a, sizeof(a)),
 	    0);
 	assert_int_equal(listen(server, 1), 0);
-	alarm(PATIENCE_MS / 1000); /* or the test would wait for ever */
+	alarm(PATIENCE_MS / 1000); /* so that the test does not wait for ever */
 	while ((client = channel_connect(a.sun_path, &e)) >= 0) {
 		assert_true(count++ < TOO_MANY);
 		assert_int_equal(fcntl(client, F_GETFL) & O_NONBLOCK, 0);

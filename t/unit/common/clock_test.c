@@ -1,4 +1,4 @@
-/* clock_test.c: durations only. */
+/* clock_test.c: tests durations and time stamps. */
 #include "../unit.h"
 
 #include <limits.h>

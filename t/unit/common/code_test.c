@@ -1,4 +1,4 @@
-/* The codes: constants inside, their words outside. */
+/* code_test.c: tests the error codes: constants in C, their words outside. */
 #include "../unit.h"
 
 #include <ctype.h>
@@ -7,7 +7,7 @@
 
 #include "common/mem.h"
 
-/* What clients compare must not follow a constant that is renamed by halves. */
+/* Clients compare the words: renaming only one form of a code must fail. */
 static void
 the_two_forms_of_a_word_differ_in_case_only(void **state)
 {
@@ -36,7 +36,7 @@ a_word_is_read_in_either_form(void **state)
 	}
 }
 
-/* Tables are searched by eye: a word has one place where it can be. */
+/* People search the table by eye: a word has one place where it can be. */
 static void
 the_table_is_in_the_order_of_the_alphabet(void **state)
 {

@@ -1,4 +1,4 @@
-/* command_name_test.c: names of commands, which have one word or two. */
+/* command_name_test.c: tests names of commands, which have one word or two. */
 #include "t/unit/unit.h"
 
 #include "common/command_name.h"

@@ -1,4 +1,4 @@
-/* conf_test.c: the settings, one row each. */
+/* conf_test.c: tests the settings, one row each. */
 #include "../unit.h"
 
 #include <stdio.h>
@@ -18,7 +18,7 @@ parse(const char *text, struct conf *c, struct err *e)
 	return conf_parse("a.conf", copy, c, e);
 }
 
-/* What conf_print or conf_print_help writes. */
+/* The output of conf_print() or conf_print_help(). */
 static char *
 printed(const struct conf *c)
 {
@@ -49,7 +49,7 @@ nothing_said_means_defaults(void **state)
 	assert_int_equal(c.log_format, LOG_KV);
 }
 
-/* Operators rely on them, and other tests set their own. */
+/* Operators rely on these defaults, and other tests set their own values. */
 static void
 the_figures_that_ship_are_these(void **state)
 {
@@ -303,7 +303,7 @@ a_file_is_read_whole_or_not_at_all(void **state)
 	assert_non_null(strstr(e.msg, "has more than"));
 }
 
-/* Clients are given addresses that begin with these settings. */
+/* Clients get addresses that begin with these settings. */
 static void
 addresses_are_origins(void **state)
 {

@@ -1,4 +1,4 @@
-/* err_test.c: one error type for every room. */
+/* err_test.c: tests the error type that all code shares. */
 #include "../unit.h"
 
 #include <errno.h>
@@ -31,7 +31,7 @@ every_kind_has_a_status_and_a_title(void **state)
 
 		assert_in_range(err_status(&e), 400, 599);
 		assert_true(strlen(err_title(&e)) > 0);
-		/* whoever may come again is told when */
+		/* a client that may try again is told when */
 		assert_int_equal(err_retry_after_seconds(&e) > 0,
 		    err_retryable(&e));
 	}
@@ -111,7 +111,7 @@ long_messages_are_cut_not_overrun(void **state)
 	assert_int_equal(strlen(e.msg), ERR_MSG_MAX - 1);
 }
 
-/* It goes into JSON and into rows, which take nothing else. */
+/* Messages go into JSON and into rows, which take only valid text. */
 static void
 a_message_is_text_whatever_goes_into_it(void **state)
 {
@@ -127,7 +127,7 @@ a_message_is_text_whatever_goes_into_it(void **state)
 	errno = EIO;
 	err_errno(&e, "%s", "\xff");
 	assert_string_equal(e.msg, "?: Input/output error");
-	/* of two bytes each: one way or the other the last one is cut */
+	/* characters of two bytes: in one of both cases the last one is cut */
 	for (size_t i = 0; i + 2 < sizeof(big); i += 2)
 		memcpy(big + i, "\xc3\xa4", 3);
 	for (int i = 0; i < 2; i++) {
@@ -174,7 +174,7 @@ a_tenant_is_not_told_of_this_host(void **state)
 	struct err e = { 0 };
 
 	(void)state;
-	err_host_path("/"); /* is every path, and hides none */
+	err_host_path("/"); /* every path begins so: hides none */
 	err_host_path("/srv/sl");
 	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
 		err_set(&e, CASES[i].kind, CASES[i].code, "%s", CASES[i].msg);

@@ -1,4 +1,4 @@
-/* id_test.c: random names. */
+/* id_test.c: tests random ids. */
 #include "../unit.h"
 
 #include <string.h>

@@ -1,4 +1,4 @@
-/* json_test.c: JSON by table. */
+/* json_test.c: tests the reading of JSON members by table. */
 #include "../unit.h"
 
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* kernel_limits_test.c: settings of the kernel that are too small. */
+/* kernel_limits_test.c: tests warnings of too small kernel settings. */
 #include "../unit.h"
 
 #include <stdio.h>

@@ -1,4 +1,4 @@
-/* log_test.c: one line per event. */
+/* log_test.c: tests that each event is one log line. */
 #include "../unit.h"
 
 #include <fcntl.h>
@@ -38,7 +38,7 @@ release_stderr(void **state)
 	return 0;
 }
 
-/* What was logged since; a marker keeps read(2) from waiting. */
+/* The log lines since the last call; a marker keeps read(2) from blocking. */
 static const char *
 logged(void)
 {
@@ -80,7 +80,7 @@ a_line_says_when_who_and_what(void **state)
 	assert_null(strstr(text, "request="));
 }
 
-/* Which descriptor the journal reads, systemd says by device and inode. */
+/* systemd names the journal's descriptor by device and inode. */
 static void
 only_the_journal_is_told_a_priority(void **state)
 {
@@ -98,7 +98,7 @@ only_the_journal_is_told_a_priority(void **state)
 	log_open("prog", LOG_INFO, LOG_JSON);
 	log_line(LOG_WARN, "odd", "x");
 	assert_true(strncmp(logged(), "{", 1) == 0);
-	/* another one's: we were started by a unit and write into a file */
+	/* not our descriptor: started by a unit, but writing into a file */
 	setenv("JOURNAL_STREAM", "8:1", 1);
 	log_open("prog", LOG_INFO, LOG_KV);
 	log_line(LOG_WARN, "odd", "x");

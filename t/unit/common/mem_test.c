@@ -1,4 +1,4 @@
-/* mem_test.c: ownership by attribute. */
+/* mem_test.c: tests the attributes that release memory and descriptors. */
 #include "../unit.h"
 
 #include <errno.h>

@@ -1,4 +1,4 @@
-/* nearest_test.c: which of some words somebody may have meant. */
+/* nearest_test.c: tests which known word a mistyped one probably means. */
 #include "t/unit/unit.h"
 
 #include "common/mem.h"

@@ -1,8 +1,8 @@
 /*
- * poller_test.c: epoll, and poll() where epoll refuses.
+ * poller_test.c: tests epoll, and poll() for files that epoll refuses.
  *
  * epoll refuses regular files, as it refuses everything once the user's watches
- * are used up; poll() says of them that they are always ready.
+ * are used up; poll() reports regular files as always ready.
  */
 #include "../unit.h"
 
@@ -42,7 +42,7 @@ ready_file(void)
 	return fd;
 }
 
-/* What is told within one wait, as bits of the numbers that are the data. */
+/* Events of one wait, as bits; each event's data is the number of its bit. */
 static unsigned
 told(int timeout_ms)
 {
@@ -77,14 +77,14 @@ what_epoll_refuses_is_told_beside_the_rest(void **state)
 	assert_int_equal(told(-1), 1U << 2);
 	assert_int_equal(write(pipes[1], "x", 1), 1);
 	assert_int_equal(told(-1), 1U << 1 | 1U << 2);
-	/* a change holds for both kinds */
+	/* a change works for both kinds */
 	assert_int_equal(poller_change(&P, file, 0, number(2)), 0);
 	assert_int_equal(told(-1), 1U << 1);
 	assert_int_equal(poller_change(&P, pipes[0], 0, number(1)), 0);
 	assert_int_equal(told(0), 0);
 	assert_int_equal(poller_change(&P, file, EPOLLIN, number(3)), 0);
 	assert_int_equal(told(-1), 1U << 3);
-	/* and nothing is told of one that was removed */
+	/* and a removed file gives no event */
 	poller_remove(&P, file);
 	assert_int_equal(P.count, 0);
 	assert_int_equal(told(0), 0);
@@ -109,7 +109,7 @@ none_of_many_is_forgotten(void **state)
 		fds[i] = ready_file();
 		assert_int_equal(poller_add(&P, fds[i], EPOLLIN, number(i)), 0);
 	}
-	/* all are ready all the time, and a round has room for a few */
+	/* all are ready all the time, and one wait has room for a few */
 	for (int round = 0; round < MANY && count < MANY + 1; round++) {
 		struct epoll_event ev[BATCH];
 		int n = poller_wait(&P, ev, BATCH, -1, NULL);

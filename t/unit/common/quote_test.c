@@ -1,4 +1,4 @@
-/* quote_test.c: words for a shell that must come out as they went in. */
+/* quote_test.c: tests the quoting of words for a shell. */
 #include "t/unit/unit.h"
 
 #include "common/mem.h"

@@ -1,4 +1,4 @@
-/* sse_read_test.c: events come out whole, however they were cut. */
+/* sse_read_test.c: tests that events are read whole from pieces of any size. */
 #include "t/unit/unit.h"
 
 #include <string.h>
@@ -34,7 +34,7 @@ hear_comment(void *ctx)
 	return h->stop_after == 0 || --h->stop_after > 0;
 }
 
-/* Feeds it in pieces of `piece` bytes. */
+/* Feeds the text in pieces of `piece` bytes. */
 static bool
 feed(const char *text, size_t piece, struct buf *out)
 {

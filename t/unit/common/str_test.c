@@ -1,4 +1,4 @@
-/* str_test.c: bounded strings and one growing buffer. */
+/* str_test.c: tests bounded strings and a growing buffer. */
 #include "../unit.h"
 
 #include <string.h>
@@ -85,7 +85,7 @@ numbers_are_digits_within_bounds(void **state)
 		assert_int_equal(str_to_int(CASES[i].text, CASES[i].min,
 				     CASES[i].max, &n),
 		    CASES[i].want >= 0);
-		assert_int_equal(n, CASES[i].want); /* refused: left alone */
+		assert_int_equal(n, CASES[i].want); /* refused: unchanged */
 	}
 }
 
@@ -152,7 +152,7 @@ room_is_room_for_the_terminator_too(void **state)
 
 		memset(to, 'x', want);
 		b.len += want;
-		b.data[b.len] = '\0'; /* ASan looks on */
+		b.data[b.len] = '\0'; /* room for this, too: ASan checks */
 		assert_true(b.cap > b.len);
 	}
 }

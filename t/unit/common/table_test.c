@@ -1,4 +1,4 @@
-/* table_test.c: rows of text in columns. */
+/* table_test.c: tests rows of text in columns. */
 #include "t/unit/unit.h"
 
 #include <fcntl.h>
@@ -13,7 +13,7 @@
 
 static const char *const TITLES[] = { "ID", "NAME", "STATE" };
 
-/* What a table prints goes into a file between these two. */
+/* Stdout goes into a file from capture() to printed(). */
 struct captured {
 	FILE *file;
 	int before;

@@ -1,4 +1,4 @@
-/* token_test.c: secrets, their hashes, and sealing. */
+/* token_test.c: tests secrets, their hashes, and sealing. */
 #include "../unit.h"
 
 #include <stdio.h>

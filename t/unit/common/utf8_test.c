@@ -1,4 +1,4 @@
-/* utf8_test.c: bytes of any origin as text. */
+/* utf8_test.c: tests how bytes of any origin become text. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
