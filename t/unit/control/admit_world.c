@@ -1,4 +1,4 @@
-/* admit_world.c: whether there is room for a new workspace. */
+/* admit_world.c: tests whether a new workspace is admitted to a disk. */
 #include "world.h"
 
 #include <string.h>
@@ -10,7 +10,7 @@ enum { HOUR = 3600 };
 
 #define GHOST "aaaaaaaaaaaaaaaaaaaa"
 
-/* A create that must be refused, with nothing left of it. */
+/* A create that must be refused and leave nothing behind. */
 static void
 refused(struct world *w, enum isolation how)
 {
@@ -43,7 +43,7 @@ create_with_key(struct world *w, struct err *e)
 	return rc;
 }
 
-/* Shifts the end of the session at hand into the past. */
+/* Moves the end of the session at hand into the past. */
 static void
 long_ago(struct world *w)
 {
@@ -161,7 +161,7 @@ a_start_that_is_repeated_says_what_it_did_about_the_files(void **state)
 	assert_true(strncmp(world_steps(w), "workspace:kept ", 15) == 0);
 }
 
-/* Only a create is taken back. */
+/* Only a failed create is taken back; a session that has worked stays. */
 static void
 a_full_disk_deletes_nothing_that_has_worked(void **state)
 {
@@ -273,7 +273,7 @@ a_live_sibling_and_one_that_sleeps_keep_their_files(void **state)
 	long_ago(w);
 	fake_workspace(box, live, HOUR);
 	fake_workspace(box, asleep, HOUR);
-	/* a process without a row is somebody, too */
+	/* the session of a process counts as in use, also without a row */
 	fake_workspace(box, GHOST, HOUR);
 	fake_cell_add(box, GHOST, "somebody", 1);
 	fake_capacity(0, 0, false);
@@ -311,7 +311,7 @@ a_clean_up_ends_with_the_time_of_who_waits_for_it(void **state)
 	fake_workspace(w->box, "bbbbbbbbbbbbbbbbbbbb", HOUR);
 	fake_capacity(0, 0, false);
 	fake_script("agent.list", FAKE_HANG, 2);
-	/* wait: the first hang takes it all; sooner means fewer calls */
+	/* wait: the first hang takes all the time; less means fewer calls */
 	FAILS(capacity_admit(&w->ctl, w->box, w->id, clock_ms() + 500, &e),
 	    CODE_INSUFFICIENT_STORAGE);
 	assert_true(fake_calls("agent.list") < 2);
@@ -343,7 +343,7 @@ a_start_that_never_worked_is_stale_in_time(void **state)
 	str_copy(failed, sizeof(failed), w->id);
 	str_copy(box, sizeof(box), w->box);
 	fake_capacity(w->conf.capacity_min_mb - 1, 10, false);
-	refused(w, ISOLATION_SESSION); /* it is too young */
+	refused(w, ISOLATION_SESSION); /* the failed session is too young */
 	is_in_trash(w, box, failed, false);
 	str_copy(w->id, sizeof(w->id), failed);
 	long_ago(w);
@@ -384,7 +384,7 @@ what_is_resumed_meanwhile_keeps_its_files(void **state)
 	is_in_trash(w, box, failed, false);
 }
 
-/* By the kernel's count, whatever init's list says. */
+/* The kernel's count keeps the workspace, also when init lists no process. */
 static void
 a_workspace_with_processes_stays(void **state)
 {
@@ -396,7 +396,7 @@ a_workspace_with_processes_stays(void **state)
 	fake_script("cell_gone", FAKE_LIE, 1);
 	refused(w, ISOLATION_SHARED);
 	is_in_trash(w, w->box, GHOST, false);
-	/* and by init's list, whatever the kernel counted */
+	/* and so does init's list, also when the kernel counts no process */
 	fake_cell_add(w->box, GHOST, "ghost", 1);
 	fake_script("cell_gone", FAKE_LIE, 1);
 	refused(w, ISOLATION_SHARED);
@@ -530,7 +530,7 @@ a_budget_that_comes_later_counts_what_is_there(void **state)
 
 	world_ready(w, ISOLATION_SESSION);
 	world_ready(w, ISOLATION_SESSION);
-	assert_string_equal(reserved(w), "-1"); /* nobody has counted */
+	assert_string_equal(reserved(w), "-1"); /* no pass has counted yet */
 	SUCCEEDS(STORE_RUN(w->ctl.store, STMT_DISK_RECOUNT, NULL, &e,
 	    w->conf.host_name));
 	assert_string_equal(reserved(w), "8192");

@@ -1,4 +1,4 @@
-/* cases_world.c: stops that must not be believed too early. */
+/* cases_world.c: tests stops whose success must not be believed too early. */
 #include "world.h"
 
 #include <stdio.h>
@@ -20,7 +20,7 @@ stopping_one_instance_still_requires_the_whole_session_to_be_gone(void **state)
 	    "t");
 	assert_string_equal(world_ask(w, "SELECT target = instance FROM lease"),
 	    "t");
-	/* that instance is gone; something else of the session is not */
+	/* that instance is gone, but another process of the session is not */
 	fake_cell_die(w->box, w->id);
 	fake_cell_add(w->box, w->id, "another", 1);
 	fake_stubborn(true, true);
@@ -70,7 +70,7 @@ backoff_is_kept_while_retention_or_deletion_is_pending(void **state)
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
 	    -1, &e));
 	snprintf(before, sizeof(before), "%s", world_ask(w, "%s", ROW));
-	/* twice by a caller, once as what has expired is deleted */
+	/* twice by a caller, once because the session has expired */
 	for (int i = 0; i < 3; i++) {
 		if (i < 2)
 			SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme",

@@ -1,4 +1,4 @@
-/* clean_world.c: every cause of a stop, waves, and what no row explains. */
+/* clean_world.c: tests causes of a stop, waves, and things without a row. */
 #include "world.h"
 
 #include "common/clock.h"
@@ -44,7 +44,7 @@ what_has_run_for_a_day_is_put_to_sleep(void **state)
 	    "too-old");
 }
 
-/* Half an hour of it, as the next pass sees it. */
+/* Makes the work half an hour older, as the next pass sees it. */
 static void
 half_an_hour_later(struct world *w)
 {
@@ -69,17 +69,17 @@ what_is_busy_and_does_not_move_is_stuck(void **state)
 	st.cpu_ms = 110;
 	fake_status(&st);
 	half_an_hour_later(w);
-	assert_int_equal(world_reap(w).stuck, 0); /* it used the CPU */
+	assert_int_equal(world_reap(w).stuck, 0); /* the work used the CPU */
 	st.quiet_ms = 0;
 	fake_status(&st);
 	half_an_hour_later(w);
-	assert_int_equal(world_reap(w).stuck, 0); /* it said something */
+	assert_int_equal(world_reap(w).stuck, 0); /* the work wrote output */
 	st.quiet_ms = 31 * 60 * 1000;
 	st.limit_ms = 1000;
 	fake_status(&st);
 	half_an_hour_later(w);
 	assert_int_equal(world_reap(w).stuck,
-	    0); /* its own limit comes first */
+	    0); /* the work's own limit comes first */
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 	st.limit_ms = 0;
 	fake_status(&st);
@@ -109,7 +109,7 @@ a_wrapper_that_was_silent_once_is_neither_idle_nor_stuck(void **state)
 	world_ready(w, ISOLATION_SESSION);
 	world_ask(w, "UPDATE lease SET ask_at = 'epoch'");
 	p = reap_idle(w, 2);
-	assert_int_equal(p.errors, 0); /* a tenant can do that */
+	assert_int_equal(p.errors, 0); /* a tenant can cause that */
 	assert_int_equal(p.slept + p.stuck, 0);
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 }
@@ -137,7 +137,7 @@ a_wrapper_that_answers_when_it_is_asked_with_patience_is_healthy(void **state)
 	world_ready(w, ISOLATION_SESSION);
 	fake_status(&(struct agent_status){ .busy = true, .running = 1 });
 	assert_int_equal(reap_idle(w, 1).slept, 0);
-	assert_int_equal(reap_idle(w, 1).slept, 0); /* and then it answers */
+	assert_int_equal(reap_idle(w, 1).slept, 0); /* then an answer */
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 }
 
@@ -156,7 +156,7 @@ silences_count_in_a_row_only(void **state)
 
 	world_ready(w, ISOLATION_SESSION);
 	assert_int_equal(reap_asked(w, 1).slept, 0);
-	assert_int_equal(reap_asked(w, 0).slept, 0); /* it answers */
+	assert_int_equal(reap_asked(w, 0).slept, 0); /* the wrapper answers */
 	assert_int_equal(reap_asked(w, 2).slept, 0);
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 }
@@ -207,11 +207,11 @@ files_of_what_failed_go_after_a_day(void **state)
 	assert_int_equal(fake_calls("storage_drop"), 1);
 	world_reap(w);
 	assert_int_equal(fake_calls("storage_drop"), 1);
-	/* the row stays, and says so */
+	/* the row stays and says that the files are gone */
 	assert_string_equal(world_ask(w, "SELECT state FROM session"),
 	    "failed");
 	FAILS(world_resume(w, &e), CODE_SESSION_LOST);
-	/* retention is a deletion like any other; then the row goes */
+	/* retention deletes the session like any delete; then the row goes */
 	world_ask(w, "UPDATE session SET ended_at = 'epoch'");
 	assert_int_equal(world_reap(w).deleted, 1);
 	assert_string_equal(world_ask(w, "SELECT count(*) FROM session"), "0");
@@ -271,7 +271,7 @@ a_wave_waits_once_for_those_that_are_silent(void **state)
 	fake_script("agent.seal", FAKE_HANG, MANY);
 	began = clock_ms();
 	assert_int_equal(world_reap(w).errors, MANY);
-	/* wait: one by one it takes 24 s, as one 2 s */
+	/* wait: one by one the stops take 24 s, as one wave 2 s */
 	assert_true(clock_ms() - began < MANY * 2000);
 	assert_string_equal(world_ask(w,
 				"SELECT DISTINCT state, attempts FROM lease"),
@@ -343,7 +343,7 @@ first_attempts_come_before_retries(void **state)
 	    "f t");
 }
 
-/* ---- rows and things */
+/* ---- rows and what exists on the host */
 
 static void
 a_wrapper_that_died_leaves_its_session_asleep(void **state)
@@ -353,11 +353,11 @@ a_wrapper_that_died_leaves_its_session_asleep(void **state)
 
 	world_ready(w, ISOLATION_SHARED);
 	fake_cell_die(w->box, w->id);
-	world_reap(w); /* it may be a start that is under way */
+	world_reap(w); /* a start may be under way */
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 	world_ask(w, "UPDATE lease SET changed_at = 'epoch'");
 	fake_script("agent.seal", FAKE_FAIL, 1);
-	assert_int_equal(world_reap(w).gone, 0); /* could not look */
+	assert_int_equal(world_reap(w).gone, 0); /* the look failed */
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 	assert_int_equal(world_reap(w).gone, 1);
 	assert_string_equal(world_state(w), "asleep none 1 running");
@@ -445,7 +445,7 @@ a_lease_without_its_session_is_kept_until_proof(void **state)
 
 	world_ready(w, ISOLATION_SHARED);
 	world_ask(w, "DELETE FROM session");
-	assert_int_equal(world_reap(w).orphans, 0); /* not yet */
+	assert_int_equal(world_reap(w).orphans, 0); /* too early */
 	assert_string_equal(world_ask(w, "SELECT state FROM lease"),
 	    "owns_wrapper");
 	world_ask(w, "UPDATE lease SET changed_at = 'epoch'");
@@ -470,7 +470,7 @@ a_sandbox_with_such_a_lease_is_not_retired(void **state)
 	    "UPDATE sandbox SET idle_since = 'epoch', changed_at = 'epoch'");
 	assert_int_equal(world_reap(w).retired, 0);
 	assert_int_equal(fake_calls("stop"), 0);
-	/* a sandbox that died proves it */
+	/* the end of the sandbox is the proof */
 	fake_crash(w->box);
 	world_reap(w);
 	assert_string_equal(world_ask(w,

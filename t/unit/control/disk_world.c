@@ -1,4 +1,4 @@
-/* disk_world.c: a disk that is full, and who pays for it. */
+/* disk_world.c: tests a full disk, and which session is frozen for it. */
 #include "world.h"
 
 #include "common/clock.h"
@@ -37,7 +37,7 @@ the_heaviest_writer_is_frozen_the_other_goes_on_and_it_is_let_go(void **state)
 	struct err e = { 0 };
 
 	two_sessions(w, writer, other);
-	assert_true(disk_wants_guard(&w->ctl)); /* there is no ballast yet */
+	assert_true(disk_wants_guard(&w->ctl)); /* no ballast yet */
 	SUCCEEDS(disk_guard(&w->ctl, &e));
 	assert_false(disk_wants_guard(&w->ctl));
 	fake_capacity(LOW_MB - 1, 0, false);
@@ -80,7 +80,7 @@ those_that_are_silent_are_waited_for_once(void **state)
 	fake_script("agent.usage", FAKE_HANG, SILENT);
 	began = clock_ms();
 	SUCCEEDS(disk_guard(&w->ctl, &e));
-	/* wait: one by one it takes 48 s, as one 4 s */
+	/* wait: one by one the calls take 48 s, as one 4 s */
 	assert_true(clock_ms() - began < SILENT * 4000);
 }
 
@@ -94,7 +94,7 @@ room_from_the_next_look_on(const struct provider *p, const char *id,
 	return rc;
 }
 
-/* Ten megabytes less with every look. */
+/* Takes ten megabytes away with every look. */
 static int
 space_vanishes(const struct provider *p, const char *id, struct capacity *out,
     struct err *e)
@@ -229,7 +229,7 @@ where_inodes_run_out_who_makes_files_is_frozen(void **state)
 	    &(struct fake_measure){ .files = 10, .more_files = 500 });
 	SUCCEEDS(disk_guard(&w->ctl, &e));
 	assert_false(disk_wants_guard(&w->ctl));
-	/* of 2^20 MB and as many inodes */
+	/* fewer than LOW_MB of 2^20 inodes; the disk has 2^20 MB */
 	fake_files(LOW_MB - 1);
 	assert_true(disk_wants_guard(&w->ctl));
 	SUCCEEDS(disk_guard(&w->ctl, &e));

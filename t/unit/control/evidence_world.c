@@ -1,11 +1,14 @@
-/* evidence_world.c: what a whole sandbox ends for, and what it does not. */
+/* evidence_world.c: tests which failures end a whole sandbox. */
 #include "world.h"
 
 #include "common/clock.h"
 #include "control/launch.h"
 #include "control/start.h"
 
-/* A shared sandbox with a sibling in it, and a start that goes wrong. */
+/*
+ * Makes a shared sandbox with a sibling in it, and a start that fails; returns
+ * the sibling's state.
+ */
 static const char *
 sibling_after(struct world *w, const char *op, enum fake_how how, bool own)
 {
@@ -39,13 +42,13 @@ a_full_disk_of_its_own_destroys_a_sandbox_and_says_so(void **state)
 		" AND what = 'sandbox_destroyed'"
 		" AND detail->>'error' LIKE '%%no room left%%'"),
 	    "1");
-	/* the create was refused, and left nothing */
+	/* the create was refused and left nothing */
 	assert_string_equal(
 	    world_ask(w, "SELECT state FROM session WHERE id = '%s'", w->id),
 	    "deleted");
 }
 
-/* It was put to sleep with its sandbox, and can be resumed like its siblings. */
+/* The session went to sleep with its sandbox and can be resumed, too. */
 static void
 who_met_a_full_disk_of_its_own_has_not_failed(void **state)
 {
@@ -168,7 +171,7 @@ a_transient_df_failure_rejects_without_destroying(void **state)
 	assert_string_equal(
 	    world_ask(w, "SELECT state FROM session WHERE id = '%s'", w->id),
 	    "deleted");
-	world_ready(w, ISOLATION_SHARED); /* the next one is admitted */
+	world_ready(w, ISOLATION_SHARED); /* the next create is admitted */
 }
 
 static void
@@ -201,7 +204,7 @@ a_rejected_admission_destroys_nothing(void **state)
 /* wait: the launch that hangs is reached in 0.05 s, and then takes the rest */
 enum { HANG_MS = 500, HASTE_MS = 100 };
 
-/* The first failure to probe, as long ago as it must be. */
+/* Makes one probe fail and moves its time into the past by `ago`. */
 static void
 probe_fails_within(struct world *w, int64_t ms, const char *ago)
 {
@@ -237,7 +240,7 @@ who_does_not_wait_has_no_evidence(void **state)
 	str_copy(box, sizeof(box), w->box);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
 	    -1, &e));
-	world_ready(w, ISOLATION_SESSION); /* another that works */
+	world_ready(w, ISOLATION_SESSION); /* another sandbox that works */
 	str_copy(w->id, sizeof(w->id), id);
 	str_copy(w->box, sizeof(w->box), box);
 	for (int i = 0; i < 3; i++)
@@ -257,7 +260,7 @@ probed_in_vain_twice_is_evidence_if_others_can(void **state)
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
 	    -1, &e));
 	probe_fails(w, "1 minute");
-	probe_fails(w, ""); /* twice, but nobody else was seen to work */
+	probe_fails(w, ""); /* twice, but no other sandbox was seen to work */
 	assert_int_equal(fake_calls("stop"), 0);
 	str_copy(id, sizeof(id), w->id);
 	str_copy(box, sizeof(box), w->box);

@@ -1,4 +1,4 @@
-/* look_world.c: whether a wrapper may be launched or reused. */
+/* look_world.c: tests whether a wrapper may be launched or reused. */
 #include "world.h"
 
 #include <string.h>
@@ -47,7 +47,10 @@ one_of_another_generation_or_two_of_them_are_strangers(void **state)
 	}
 }
 
-/* Whatever it says of itself: also what the row says, which is nothing. */
+/*
+ * Also a wrapper without an instance is a stranger, although the row of a
+ * sleeping session has none either.
+ */
 static void
 a_stranger_in_a_sleeping_session_is_refused_until_it_is_gone(void **state)
 {

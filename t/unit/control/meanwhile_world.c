@@ -1,4 +1,7 @@
-/* meanwhile_world.c: what others do between two steps of one's own. */
+/*
+ * meanwhile_world.c: tests changes that another worker makes between two steps
+ * of a start or a stop.
+ */
 #include "world.h"
 
 #include <string.h>
@@ -26,7 +29,7 @@ a_look_counts_for_the_generation_it_was_for(void **state)
 
 	world_ready(w, ISOLATION_SHARED);
 	fake_cell_die(w->box, w->id);
-	/* after the look; what it has launched may come at any time */
+	/* the other intent follows the look, and its launch may still come */
 	fake_meanwhile("agent.seal", another_intends_to_start_it, w);
 	SUCCEEDS(world_resume(w, &e));
 	assert_string_equal(world_state(w), "ready owns_wrapper 3 running");
@@ -68,7 +71,7 @@ another_wants_it_asleep(void *arg)
 	    " '{\"reason\": \"user-interrupt\"}') FROM session");
 }
 
-/* Whatever its command printed; and what was put to sleep stays asleep. */
+/* Even if its proof succeeded: a session put to sleep stays asleep. */
 static void
 a_start_that_was_stopped_before_its_outcome_is_none(void **state)
 {
@@ -80,7 +83,7 @@ a_start_that_was_stopped_before_its_outcome_is_none(void **state)
 	assert_string_equal(world_state(w), "asleep none 1 running");
 }
 
-/* The stop may be under way: nothing runs in what is being stopped. */
+/* The stop may be under way: no command runs in a cell being stopped. */
 static void
 what_is_to_be_stopped_is_not_proved(void **state)
 {
@@ -105,7 +108,7 @@ it_crashes(void *arg)
 	fake_meanwhile("agent.launch", it_crashes, w);
 }
 
-/* "Try again" would be for ever. */
+/* The client would be told "try again" for ever. */
 static void
 a_sandbox_that_dies_each_time_it_is_started_is_a_failed_start(void **state)
 {
@@ -144,7 +147,10 @@ another_changes_its_environment(void *arg)
 	fake_meanwhile("agent.env", another_changes_it_once_more, arg);
 }
 
-/* Told by both, it has what the first one told it last, unless that asks again. */
+/*
+ * Two workers send the environment.  If the older one arrives last, the wrapper
+ * would keep it: so the first worker reads the row again.
+ */
 static void
 a_wrapper_has_the_environment_of_its_row(void **state)
 {
@@ -156,20 +162,20 @@ a_wrapper_has_the_environment_of_its_row(void **state)
 	    -1, &e));
 	fake_meanwhile("agent.prove", another_changes_its_environment, w);
 	SUCCEEDS(world_resume(w, &e));
-	/* what changed during the start, the next change, and that once more */
+	/* the change during the start, the next one, and that once more */
 	assert_int_equal(fake_calls("agent.env"), 3);
-	/* all of it: what was taken away meanwhile is gone */
+	/* the whole set, so that a variable removed meanwhile is gone */
 	assert_true(
 	    json_is_true(json_object_get(fake_said("agent.env"), "whole")));
 }
 
 /* ---- stops */
 
-/* It is due soon, and nobody else may come for it. */
+/* The next attempt is due soon, and perhaps no other worker makes it. */
 static void
 who_waits_for_a_stop_makes_its_next_attempt(void **state)
 {
-	/* wait: the attempt is due in a hundredth of it */
+	/* wait: the attempt is due after a hundredth of this */
 	enum { ENOUGH_MS = 20000 };
 	struct world *w = *state;
 	struct err e = { 0 };
@@ -213,7 +219,7 @@ a_start_that_was_killed_half_way_is_ended(void **state)
 	assert_int_equal(fake_calls("stop"), 1);
 }
 
-/* Whoever starts it now has another intent: that is not ours to end. */
+/* Another worker starts the sandbox, with an intent that is not ours to end. */
 static void
 a_start_of_another_incarnation_proves_nothing(void **state)
 {
@@ -246,7 +252,7 @@ the_sockets_of_what_lives_stay(void **state)
 	assert_false(world_has_socket(w, 1));
 }
 
-/* What one row refuses is not held against the other's. */
+/* A row that refuses its outcome does not keep the other rows from theirs. */
 static void
 outcomes_are_recorded_one_by_one_when_they_must_be(void **state)
 {
@@ -300,7 +306,7 @@ an_id_that_none_can_be_is_looked_for_nowhere(void **state)
 	assert_int_equal(fake_calls("inspect"), 0);
 }
 
-/* Its row may be settled here; its sandbox is the other host's. */
+/* Any host may settle the row, but only the other host may end its sandbox. */
 static void
 a_stopped_sandbox_is_ended_by_its_own_host(void **state)
 {
@@ -333,7 +339,7 @@ another_host_s_boot_proves_nothing(void **state)
 	assert_code(e.code, CODE_OTHER_HOST);
 }
 
-/* No process outlives it: whoever answers is not who is meant. */
+/* No process outlives a reboot, so any process that answers is another one. */
 static void
 after_a_reboot_nobody_is_asked(void **state)
 {

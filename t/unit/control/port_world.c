@@ -1,4 +1,7 @@
-/* port_world.c: ports are intent, act and outcome; a lost relay is made again. */
+/*
+ * port_world.c: tests that ports are intent, act and outcome, and that a lost
+ * relay is made again.
+ */
 #include "world.h"
 
 #include <stdio.h>
@@ -38,7 +41,7 @@ remove_port(struct world *w, bool *gone, struct err *e)
 	return preview_remove(&w->ctl, w->id, w->who.tenant, PORT, gone, e);
 }
 
-/* A session with a port that its relay serves. */
+/* Makes a session with a port that its relay serves. */
 static void
 begin(struct world *w)
 {
@@ -50,7 +53,7 @@ begin(struct world *w)
 	assert_true(created);
 }
 
-/* "open", "pending", "cut" and "closing", as its row says; "" is none. */
+/* "open", "pending", "cut" and "closing", as the row says; "": no row. */
 static const char *
 port_state(struct world *w)
 {
@@ -135,7 +138,7 @@ what_a_silent_relay_was_not_told_the_reaper_tells_it(void **state)
 	assert_string_equal(port_state(w), "open");
 	fake_script("agent.unexpose", FAKE_HANG, 2);
 	SUCCEEDS(remove_port(w, &gone, &e));
-	assert_false(gone); /* 202: it is not true yet */
+	assert_false(gone); /* 202: the port is not closed yet */
 	assert_string_equal(port_state(w), "closing pending");
 	assert_int_equal(world_reap(w).errors, 1);
 	assert_string_equal(port_state(w), "closing pending");
@@ -178,7 +181,7 @@ a_port_that_is_closing_can_be_exposed_and_is_another_one(void **state)
 	assert_string_equal(port_state(w), "open");
 	assert_string_not_equal(world_ask(w, "SELECT token_hash FROM port"),
 	    old);
-	/* what was open was cut before it was opened again */
+	/* the open port was cut before it was opened again */
 	assert_int_equal(fake_calls("agent.unexpose"), 2);
 	assert_true(has_socket(w));
 }
@@ -219,7 +222,7 @@ what_is_stopped_has_no_relay_to_be_asked(void **state)
 	SUCCEEDS(world_resume(w, &e));
 	assert_true(has_socket(w));
 	assert_string_equal(port_state(w), "open");
-	/* closing when it was stopped: the next pass sees that it is true */
+	/* closing when the session was stopped: the next pass sees it closed */
 	fake_script("agent.unexpose", FAKE_HANG, 1);
 	SUCCEEDS(remove_port(w, &gone, &e));
 	assert_false(gone);
@@ -259,7 +262,7 @@ order_of(const char *op)
 	return json_integer_value(json_object_get(fake_said(op), "order"));
 }
 
-/* Repeated after a crash, the cut closes nothing that was opened since. */
+/* A cut that is repeated after a crash closes no port that was opened since. */
 static void
 a_cut_comes_before_the_opening_it_is_for(void **state)
 {
@@ -272,7 +275,7 @@ a_cut_comes_before_the_opening_it_is_for(void **state)
 	assert_true(order_of("agent.unexpose") < order_of("agent.expose"));
 }
 
-/* One of the two told the relay last: it is told what the row says now. */
+/* The relay keeps the last message, so the row's state is sent again. */
 static void
 a_port_that_changed_meanwhile_is_told_again(void **state)
 {
@@ -297,13 +300,13 @@ a_relay_that_listens_is_not_made_again(void **state)
 	begin(w);
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
 	    -1, &e));
-	SUCCEEDS(world_resume(w, &e)); /* with a socket that is listened on */
+	SUCCEEDS(world_resume(w, &e)); /* the relay listens on its socket */
 	told = fake_calls("agent.expose");
 	SUCCEEDS(relay_repair(&w->ctl, w->id, PORT, &e));
 	assert_int_equal(fake_calls("agent.expose"), told);
 }
 
-/* The relay went with its wrapper, and there is nothing left to close. */
+/* The relay ended with its wrapper, so there is nothing left to close. */
 static void
 a_wrapper_that_is_gone_has_closed_its_ports(void **state)
 {
@@ -338,7 +341,7 @@ a_port_waits_for_a_session_that_starts(void **state)
 	assert_true(has_socket(w));
 }
 
-/* Sockets of ports from PORT on, when the next generation is proved. */
+/* Counts sockets of ports from PORT on, when the next generation is proved. */
 static void
 count_ports(void *arg)
 {
@@ -422,7 +425,7 @@ a_lost_relay_is_made_again_by_whoever_finds_it(void **state)
 
 /* ---- the pass's clock */
 
-/* Every part has its share: one that hangs leaves the others theirs. */
+/* Each part of a pass has its share of time, also when another one hangs. */
 static void
 ports_that_hang_leave_time_for_the_rest_of_a_pass(void **state)
 {

@@ -1,4 +1,4 @@
-/* reap_world.c: a pass of the reaper, and what it leaves alone. */
+/* reap_world.c: tests a pass of the reaper, and what the pass leaves alone. */
 #include "world.h"
 
 #include <string.h>
@@ -94,7 +94,7 @@ a_start_that_never_ended_has_failed(void **state)
 
 	fake_script("storage_make", FAKE_FAIL, 1);
 	FAILS(world_create(w, ISOLATION_SESSION, &e), FAKE_CODE);
-	assert_int_equal(world_reap(w).failed_starts, 0); /* it has its time */
+	assert_int_equal(world_reap(w).failed_starts, 0); /* too early */
 	assert_string_equal(world_state(w),
 	    "initializing owns_wrapper 1 creating");
 	world_ask(w, "UPDATE lease SET startup_deadline = 'epoch'");
@@ -128,17 +128,17 @@ a_stop_whose_worker_died_is_taken_up_again(void **state)
 	    "SELECT * FROM session_stop_begin('%s',"
 	    " '{\"attempt\": \"lost\", \"seconds\": 45}')",
 	    w->id);
-	world_reap(w); /* inside its watchdog: left alone */
+	world_reap(w); /* before the attempt's deadline: left alone */
 	assert_string_equal(world_state(w), "sleeping stopping 1 running");
 	world_ask(w, "UPDATE lease SET attempt_deadline = 'epoch'");
-	world_reap(w); /* past it: expired, with backoff */
+	world_reap(w); /* after it: expired, with backoff */
 	assert_string_equal(world_state(w), "sleeping stop_needed 1 running");
 	assert_string_equal(
 	    world_ask(w,
 		"SELECT session_stop_end('%s',"
 		" '{\"attempt\": \"lost\", \"absent\": true}') IS NULL",
 		w->id),
-	    "t"); /* its result comes too late */
+	    "t"); /* the result comes too late */
 	world_ask(w, "UPDATE lease SET next_attempt_at = 'epoch'");
 	assert_int_equal(world_reap(w).stopped, 1);
 	assert_string_equal(world_state(w), "asleep none 1 running");
@@ -159,7 +159,7 @@ a_deletion_that_was_interrupted_is_finished(void **state)
 	    world_ask(w,
 		"SELECT attempts, last_error IS NOT NULL FROM sandbox"),
 	    "1|t");
-	/* not before its time, which is further away with each failure */
+	/* not before its time, which each failure puts off further */
 	assert_int_equal(world_reap(w).deleted, 0);
 	for (int i = 0; i < 3; i++) {
 		fake_script("destroy", FAKE_FAIL, 1);
@@ -274,13 +274,13 @@ a_sandbox_of_one_session_does_not_outlive_its_wrapper(void **state)
 	(void)!session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
 	    -1, &e);
 	assert_string_equal(world_state(w), "asleep none 1 running");
-	assert_int_equal(world_reap(w).retired, 0); /* it was tried just now */
+	assert_int_equal(world_reap(w).retired, 0); /* tried just now */
 	world_ask(w, "UPDATE sandbox SET deadline = 'epoch'");
 	assert_int_equal(world_reap(w).retired, 1);
 	assert_string_equal(world_state(w), "asleep none 1 stopped");
 }
 
-/* A create gets in between a retirement's intent and its effect. */
+/* A create comes between the intent of a retirement and its effect. */
 static struct world *LATE;
 
 static int
@@ -294,7 +294,7 @@ stop_after_a_create(const struct provider *p, const char *id,
 		struct control ours = w->ctl;
 
 		LATE = NULL;
-		/* as if the courtesy lock had been lost with its connection */
+		/* as if the courtesy lock had gone with its connection */
 		assert_int_equal(
 		    STORE_RUN(ours.store, STMT_SANDBOX_UNLOCK, NULL, e, id), 0);
 		w->ctl.provider.ops = &PROVIDER_FAKE;
@@ -326,7 +326,7 @@ a_stop_that_comes_late_spares_the_session_that_came_meanwhile(void **state)
 	assert_int_equal(p.errors, 0);
 	assert_int_equal(fake_calls("stop"), 1);
 	assert_string_equal(world_ask(w, "SELECT epoch FROM sandbox"), "2");
-	SUCCEEDS(world_resume(w, &e)); /* it is there, and answers */
+	SUCCEEDS(world_resume(w, &e)); /* the wrapper is there and answers */
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 	assert_int_equal(fake_calls("agent.launch"), 2);
 }

@@ -1,4 +1,4 @@
-/* snapshot_world.c: snapshots, in the order of their effects. */
+/* snapshot_world.c: tests snapshots, in the order of their effects. */
 #include "world.h"
 
 #include "common/clock.h"
@@ -14,7 +14,7 @@ take(struct world *w, char id[ID_MAX], struct err *e)
 	    clock_ms() + WORLD_WAIT_MS, id, e);
 }
 
-/* Takes one of a new session; FAKE_LOSE: it is still under way. */
+/* Takes a snapshot of a new session; FAKE_LOSE: it is still under way. */
 static void
 take_of_new(struct world *w, enum fake_how how, char id[ID_MAX])
 {
@@ -38,7 +38,7 @@ assert_none_left(struct world *w)
 	assert_int_equal(fake_snapshots(), 0);
 }
 
-/* A session from one; as world_create() makes them. */
+/* Makes a session from a snapshot, as world_create() makes one. */
 static int
 make_from(struct world *w, const char *snapshot, struct err *e)
 {
@@ -85,7 +85,7 @@ what_fails_leaves_a_row_that_says_why_and_no_files(void **state)
 	assert_int_equal(fake_snapshots(), 0);
 }
 
-/* What comes out of a sandbox may have any size. */
+/* The size is limited, because the content of a sandbox can claim any size. */
 static void
 one_is_no_larger_than_its_sandbox_may_be(void **state)
 {
@@ -186,12 +186,12 @@ a_session_of_one_gets_its_files_before_anything_runs(void **state)
 	take_of_new(w, FAKE_WORK, id);
 	fake_script("storage_from", FAKE_FULL, 1);
 	FAILS(make_from(w, id, &e), CODE_INSUFFICIENT_STORAGE);
-	assert_int_equal(fake_calls("ensure"), 1); /* the first one's */
+	assert_int_equal(fake_calls("ensure"), 1); /* the first session's */
 	SUCCEEDS(make_from(w, id, &e));
 	assert_string_equal(fake_made_of(w->id), id);
 	assert_string_equal(world_steps(w),
 	    "workspace:copied sandbox:started admission:admitted wrapper:launched ready:proved");
-	/* it has its own from now on */
+	/* from now on the session has its own files */
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
 	    -1, &e));
 	SUCCEEDS(world_resume(w, &e));
@@ -212,7 +212,7 @@ a_copy_that_takes_long_goes_on(void **state)
 				"SELECT state FROM session"
 				" WHERE snapshot_id IS NOT NULL"),
 	    "initializing");
-	/* and what it copies from stays that long */
+	/* and the snapshot stays until the copy has ended */
 	SUCCEEDS(snapshot_delete(&w->ctl, "", "acme", id, &e));
 	world_reap(w);
 	assert_int_equal(fake_snapshots(), 1);

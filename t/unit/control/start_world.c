@@ -1,4 +1,4 @@
-/* start_world.c: from an intent to a wrapper that answers. */
+/* start_world.c: tests starts, from an intent to a wrapper that answers. */
 #include "world.h"
 
 #include <string.h>
@@ -93,7 +93,7 @@ a_launch_that_fails_is_recorded_after_an_observed_absence(void **state)
 	    "t");
 }
 
-/* A create without a name whose start fails as `script` says. */
+/* A create without a name whose launch fails; returns the rows' states. */
 static const char *
 fail_nameless(struct world *w, const char *key, struct err *e)
 {
@@ -169,7 +169,7 @@ a_proof_that_prints_something_else_is_none(void **state)
 	assert_string_equal(world_stop_reason(w), "readiness-failed");
 }
 
-/* A look from another host would see nothing, and prove nothing. */
+/* A look from another host would see nothing, and so prove nothing. */
 static void
 another_host_starts_nothing(void **state)
 {
@@ -237,7 +237,7 @@ a_stale_generation_is_no_failure(void **state)
 	t.generation = 4;
 	SUCCEEDS(agent_seal(&w->ctl.provider, &t, clock_ms() + WORLD_WAIT_MS,
 	    &found, &e));
-	/* three tries, generations 2 to 4, all sealed */
+	/* three tries, generations 2 to 4, all of them sealed */
 	FAILS(world_resume(w, &e), CODE_STALE_GENERATION);
 	assert_true(start_undecided(&e));
 	assert_string_equal(world_state(w),
@@ -263,7 +263,7 @@ a_wrapper_that_died_is_followed_by_the_next_generation(void **state)
 	assert_true(world_has_socket(w, 2));
 }
 
-/* Its launch was on its way when somebody looked: it comes too late. */
+/* The launch was on its way while another worker looked: too late. */
 static void
 a_late_launch_of_a_generation_that_was_seen_absent_is_refused(void **state)
 {
@@ -305,7 +305,7 @@ what_is_warm_is_proved_and_used_again(void **state)
 	assert_non_null(
 	    strstr(world_story(w), "reuse startup_verified retain_warm"));
 	assert_string_equal(world_steps(w), ""); /* nothing was started */
-	/* what was promised longer is not shortened */
+	/* a longer promise to keep the session warm is not shortened */
 	assert_string_equal(
 	    world_ask(w,
 		"SELECT keep_warm_until > clock_timestamp() + interval '23 hours', startup_deadline IS NULL FROM lease"),
@@ -345,7 +345,7 @@ a_hot_one_leaves_it_alone(void **state)
 	assert_null(strstr(world_story(w), "reuse"));
 	assert_string_equal(
 	    world_ask(w, "SELECT count(*) FROM event WHERE kind = 'step'"),
-	    "5"); /* of its start */
+	    "5"); /* the steps of the first start */
 }
 
 /* Another worker has the intent; its lock ends with its connection. */
@@ -419,7 +419,7 @@ a_sandbox_that_died_leaves_its_sessions_asleep(void **state)
 	    "sandbox_gone");
 }
 
-/* "Lost" is for ever: what cannot be asked for is not gone. */
+/* "Lost" is for ever, so files count as gone only after a look that worked. */
 static void
 files_that_cannot_be_looked_for_are_not_gone(void **state)
 {
@@ -435,7 +435,7 @@ files_that_cannot_be_looked_for_are_not_gone(void **state)
 	assert_string_equal(world_state(w), "ready owns_wrapper 3 running");
 }
 
-/* Whoever asked for files has them, or no session. */
+/* A client that asked for files gets them, or no session. */
 static void
 a_file_that_cannot_be_written_fails_the_start(void **state)
 {

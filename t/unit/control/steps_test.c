@@ -1,10 +1,10 @@
-/* steps_test.c: what a start consisted of, and how long each part took. */
+/* steps_test.c: tests the list of a start's steps and their durations. */
 #include "../unit.h"
 
 #include "common/clock.h"
 #include "control/steps.h"
 
-/* The clock of steps.c (--wrap) goes on only when the test says so. */
+/* The clock of steps.c (--wrap) advances only when the test says so. */
 static int64_t now_us = 1000;
 
 int64_t __wrap_clock_us(void);
@@ -71,7 +71,7 @@ the_step_under_way_is_the_one_that_failed(void **state)
 	list = steps_json(&s, &e);
 	assert_null(json_object_get(json_array_get(list, 0), "error"));
 	assert_string_equal(word(list, 1, "error"), "no room");
-	/* it was not done */
+	/* the failed step has no outcome */
 	assert_null(json_object_get(json_array_get(list, 1), "how"));
 }
 

@@ -1,4 +1,4 @@
-/* stop_world.c: only an observed absence releases a lease. */
+/* stop_world.c: tests that only an observed absence releases a lease. */
 #include "world.h"
 
 #include <string.h>
@@ -54,7 +54,7 @@ a_sibling_of_a_shared_sandbox_does_not_notice(void **state)
 	assert_int_equal(fake_calls("stop"), 0);
 }
 
-/* As after a restore of the database. */
+/* As after the database was restored from an older backup. */
 static void
 a_wrapper_later_than_its_row_is_ended_and_the_next_is_later(void **state)
 {
@@ -70,7 +70,7 @@ a_wrapper_later_than_its_row_is_ended_and_the_next_is_later(void **state)
 	assert_string_equal(world_state(w), "ready owns_wrapper 7 running");
 }
 
-/* Another attempt has confirmed the absence, and the next life has begun. */
+/* Another attempt has confirmed the absence, and the next generation runs. */
 static void
 a_late_attempt_ends_nobody(void **state)
 {
@@ -91,7 +91,7 @@ a_late_attempt_ends_nobody(void **state)
 	SUCCEEDS(world_resume(w, &e));
 	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
 	SUCCEEDS(wave_run(&w->ctl, late, &e));
-	/* proved once more, and not started */
+	/* the wrapper is proved once more, not started again */
 	SUCCEEDS(world_resume(w, &e));
 	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
 	assert_int_equal(fake_calls("agent.launch"), 2);
@@ -125,7 +125,7 @@ a_wrapper_that_cannot_be_killed_keeps_its_lease(void **state)
 		"SELECT attempts, last_error, round(extract(epoch FROM"
 		" next_attempt_at - changed_at)) FROM lease"),
 	    "1|the session's processes are still there|5");
-	/* not before its time */
+	/* the next attempt is not due yet */
 	SUCCEEDS(stop_attempt(&w->ctl, w->id, &e));
 	assert_int_equal(fake_calls("agent.seal"), 1);
 	world_make_due(w);
@@ -144,7 +144,7 @@ a_look_that_fails_neither_kills_nor_releases(void **state)
 	static const struct {
 		const char *op;
 		enum fake_how how;
-		const char *then; /* and this "could not tell" */
+		const char *then; /* then this says "could not tell" */
 	} CASES[] = {
 		{ "agent.seal", FAKE_FAIL, "-" },
 		{ "agent.seal", FAKE_LOSE, "-" },
@@ -169,7 +169,7 @@ a_look_that_fails_neither_kills_nor_releases(void **state)
 	assert_int_equal(fake_calls("agent.term"), 0);
 	assert_int_equal(fake_calls("agent.kill"), 0);
 	assert_int_equal(fake_calls("stop"), 0);
-	/* a second look that succeeds does release */
+	/* a second look that succeeds releases the lease */
 	world_make_due(w);
 	SUCCEEDS(stop_attempt(&w->ctl, w->id, &e));
 	assert_string_equal(world_state(w), "asleep none 1 running");
@@ -190,13 +190,13 @@ both_sources_must_agree_on_absence(void **state)
 	assert_string_equal(world_state(w), "asleep none 1 running");
 }
 
-/* Neither init's word alone releases a lease, nor the cgroup's. */
+/* Neither init alone nor the cgroup alone can release a lease. */
 static void
 a_source_that_lies_releases_nothing(void **state)
 {
 	static const struct {
 		const char *liar;
-		bool there; /* and it cannot be ended */
+		bool there; /* the wrapper is there and cannot be ended */
 	} CASES[] = { { "agent.seal", true }, { "cell_gone", true },
 		{ "cell_gone", false } };
 	struct world *w = *state;
@@ -230,7 +230,7 @@ a_sandbox_that_is_down_has_no_wrapper(void **state)
 	fake_crash(w->box);
 	SUCCEEDS(put_to_sleep(w, &e));
 	assert_string_equal(world_state(w), "asleep none 1 stopped");
-	/* and a worker that slept in mid-start cannot start it after that */
+	/* so that a worker paused in mid-start cannot start the sandbox */
 	assert_int_equal(fake_calls("stop"), 1);
 }
 
@@ -317,7 +317,7 @@ delete_waits_for_what_cannot_be_killed(void **state)
 	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
 	assert_false(gone);
 	assert_string_equal(world_state(w), "deleting stop_needed 1 running");
-	/* asking again honours the backoff */
+	/* a repeated delete honours the backoff */
 	fake_stubborn(false, false);
 	SUCCEEDS(session_control_delete(&w->ctl, w->id, "acme", &gone, &e));
 	assert_false(gone);
@@ -371,7 +371,7 @@ delete_goes_on_when_the_files_cannot_be_dropped(void **state)
 	assert_string_equal(world_state(w), "deleted none 1 running");
 }
 
-/* Its files lie there, and so does what it has on disk. */
+/* Only that host has the session's files and sandbox. */
 static void
 delete_of_what_sleeps_is_finished_by_its_own_host(void **state)
 {
@@ -410,7 +410,7 @@ what_nobody_wants_deleted_keeps_its_files(void **state)
 	assert_string_equal(world_state(w), "asleep none 1 running");
 }
 
-/* The lease is none, and a look happens all the same. */
+/* Even with the lease at "none", a delete looks for processes. */
 static void
 delete_of_what_sleeps_ends_what_runs_in_it(void **state)
 {
@@ -494,7 +494,7 @@ a_lease_without_its_session_is_kept(void **state)
 	assert_string_equal(world_ask(w, "SELECT state FROM lease"),
 	    "stop_needed");
 	assert_int_equal(fake_calls("agent.kill"), 0);
-	/* only a look that proves absence releases it */
+	/* only a look that proves absence releases the lease */
 	world_make_due(w);
 	SUCCEEDS(stop_attempt(&w->ctl, w->id, &e));
 	assert_string_equal(world_ask(w, "SELECT state FROM lease"), "none");

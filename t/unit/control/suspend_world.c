@@ -1,4 +1,4 @@
-/* suspend_world.c: what others do while a session is frozen or goes on. */
+/* suspend_world.c: tests changes while a session is frozen or thawed. */
 #include "world.h"
 
 #include <string.h>
@@ -8,9 +8,9 @@
 #include "control/preview_control.h"
 #include "control/suspend.h"
 
-static struct provider_ops OPS; /* the fake's, and a freezer */
+static struct provider_ops OPS; /* the fake's, with suspend and resume */
 static int THAWS;
-static bool OVERTAKEN; /* the next order comes after a newer one */
+static bool OVERTAKEN; /* the next order arrives after a newer one */
 
 static int
 obey(struct err *e)
@@ -38,7 +38,7 @@ thaw(const struct provider *p, const struct agent_target *t, int64_t order,
 	return obey(e);
 }
 
-/* A session that is frozen. */
+/* Makes a session that is frozen. */
 static void
 begin(struct world *w)
 {
@@ -65,7 +65,7 @@ what_is_suspended_goes_on(void **state)
 	SUCCEEDS(world_resume(w, &e));
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 	assert_int_equal(THAWS, 1);
-	/* of many who ask, those who come later find it done */
+	/* of many callers, the later ones find the session thawed */
 	SUCCEEDS(suspend_resume(&w->ctl, w->id, &e));
 	assert_int_equal(THAWS, 1);
 	assert_int_equal(fake_calls("agent.launch"), 1);
@@ -93,7 +93,7 @@ what_was_stopped_while_it_went_on_is_started_again(void **state)
 	assert_string_equal(world_state(w), "ready owns_wrapper 2 running");
 }
 
-/* Somebody else's order is carried out: the wrapper is as healthy as before. */
+/* Another worker's newer order was carried out, so the wrapper is healthy. */
 static void
 an_order_that_was_overtaken_stops_nothing(void **state)
 {
@@ -106,7 +106,7 @@ an_order_that_was_overtaken_stops_nothing(void **state)
 	assert_string_equal(world_state(w), "ready owns_wrapper 1 running");
 	assert_int_equal(THAWS, 2);
 	assert_int_equal(fake_calls("agent.seal"), 0);
-	/* nor does one to freeze */
+	/* nor does an overtaken order to freeze */
 	OVERTAKEN = true;
 	SUCCEEDS(session_control_sleep(&w->ctl, w->id, "acme", "user-interrupt",
 	    1, &e));

@@ -1,4 +1,4 @@
-/* world.c: control/ with a real database and the provider in memory. */
+/* world.c: runs control/ with a real database and the provider in memory. */
 #include "world.h"
 
 #include <libpq-fe.h>
@@ -28,7 +28,7 @@ must(int rc, const struct err *e)
 		fail_msg("%s: %s", code_word(e->code), e->msg);
 }
 
-/* Sockets of the last test's sessions. */
+/* Removes the sockets of the last test's sessions. */
 static void
 remove_sockets(const struct conf *conf)
 {
@@ -53,7 +53,7 @@ world_begin(void **state)
 
 	must(conf_load(NULL, &w->conf, &e), &e);
 	must(token_init(&e), &e);
-	w->conf.discovery_seconds = 2; /* a hang costs two, not ten */
+	w->conf.discovery_seconds = 2; /* a hang costs two seconds, not ten */
 	st = store_new(w->conf.database, &OPTIONS);
 	w->ctl = (struct control){ .conf = &w->conf, .store = st };
 	str_copy(w->ctl.trace, sizeof(w->ctl.trace), "trace");
@@ -184,7 +184,7 @@ world_create(struct world *w, enum isolation how, struct err *e)
 	enum disposition d;
 	int rc;
 
-	/* without a name it would be taken back when its start fails */
+	/* a create without a name would be taken back when its start fails */
 	snprintf(name, sizeof(name), "made-%d", ++w->made);
 	rc = session_control_create(&w->ctl, &w->who, &wish,
 	    clock_ms() + WORLD_WAIT_MS, w->id, &d, e);

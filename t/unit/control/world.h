@@ -1,5 +1,5 @@
 /*
- * world.h: control/ with a real database and the provider in memory.
+ * world.h: runs control/ with a real database and the provider in memory.
  *
  * For the *_world programs, which the scripts of t/control run against a throw-away
  * PostgreSQL ($SANDLEASE_CONFIG says where).  Each test begins with no
@@ -24,7 +24,7 @@ struct world {
 	struct principal who;
 	char id[ID_MAX]; /* of the session that world_create() made last */
 	char box[SANDBOX_ID_MAX]; /* and its sandbox */
-	int made;                 /* how many it has made */
+	int made;                 /* how many sessions it has made */
 	char text[WORLD_TEXT_MAX];
 };
 
@@ -33,43 +33,43 @@ struct world {
 int world_begin(void **state);
 int world_end(void **state);
 
-/* What a query answers: columns divided by '|', rows by a blank. */
+/* The answer of a query: columns divided by '|', rows by a blank. */
 const char *world_ask(struct world *w, const char *fmt, ...) PRINTF_LIKE(2, 3);
 
-/* "session lease generation sandbox", of the session at hand. */
+/* "session lease generation sandbox" of the session at hand. */
 const char *world_state(struct world *w);
 
-/* Its lease and state events so far, in their order. */
+/* The session's lease and state events so far, in their order. */
 const char *world_story(struct world *w);
 
-/* Why its stop was asked for. */
+/* The reason of the session's stop request. */
 const char *world_stop_reason(struct world *w);
 
-/* The steps of its last start: what, how, and "!" at the one that failed. */
+/* The steps of the last start: step, how, and "!" at the one that failed. */
 const char *world_steps(struct world *w);
 
-/* Creates one; 0 or -1 as session_control_create() says, *e too. */
+/* Creates a session; 0 or -1 and *e as session_control_create() says. */
 int world_create(struct world *w, enum isolation how, struct err *e);
 
-/* Creates one that must become ready. */
+/* Creates a session that must become ready. */
 void world_ready(struct world *w, enum isolation how);
 
 /* Resumes the session at hand. */
 int world_resume(struct world *w, struct err *e);
 
-/* A stop that waits for its next attempt need not wait any longer. */
+/* Makes the next attempt of a stop due now. */
 void world_make_due(struct world *w);
 
 /* Whether nginx would find the session at hand, in that generation. */
 bool world_has_socket(const struct world *w, int64_t generation);
 
-/* The configuration becomes that of another host. */
+/* Makes the configuration that of another host. */
 void world_move(struct world *w);
 
-/* A pass of the reaper, and what it counted. */
+/* Runs a pass of the reaper and returns its counts. */
 struct pass world_reap(struct world *w);
 
-/* With `struct err e` at hand. */
+/* These need a `struct err e` in scope. */
 #define SUCCEEDS(call)                                                         \
 	do {                                                                   \
 		if ((call) < 0)                                                \
