@@ -1,4 +1,4 @@
-/* agent_box.h: a sandbox of the fake's with one session, for tests of its agent. */
+/* agent_box.h: a sandbox of the fake with one session, to test its agent. */
 #ifndef SANDLEASE_UNIT_AGENT_BOX_H
 #define SANDLEASE_UNIT_AGENT_BOX_H
 
@@ -55,7 +55,7 @@ tear_down(void **state)
 	return rmdir(s) < 0 ? -1 : rmdir(BASE);
 }
 
-/* A running sandbox for each test. */
+/* Starts a sandbox for each test. */
 static inline int
 begin(void **state)
 {
@@ -77,7 +77,7 @@ finish(void **state)
 	return 0;
 }
 
-/* An agent that says anything: what it says, and where what it was told lies. */
+/* An agent with a canned reply; the request can be read at THEIR_END. */
 static const char *CANNED;
 static int THEIR_END;
 
@@ -92,7 +92,7 @@ canned_control(const struct provider *p, const char *id,
 		return err_errno(e, "socketpair");
 	if (send(pair[1], CANNED, strlen(CANNED), 0) < 0)
 		return err_errno(e, "send");
-	/* the other end stays until the process ends: a reset would come */
+	/* the other end stays open until the process ends: no reset comes */
 	assert_int_equal(shutdown(pair[1], SHUT_WR), 0);
 	THEIR_END = pair[1];
 	return pair[0];

@@ -1,10 +1,10 @@
-/* agent_link_test.c: what is made of an agent's answers, and its silence. */
+/* agent_link_test.c: tests how an agent's answers and silence are read. */
 #include "agent_box.h"
 
 #include "common/str.h"
 #include "provider/link/disk_usage.h"
 
-/* wait: BRIEFLY is for what never answers */
+/* wait: BRIEFLY is for an agent that never answers */
 enum { BRIEFLY_MS = 50 };
 
 static void
@@ -75,7 +75,7 @@ a_status_is_read_field_by_field(void **state)
 	assert_int_equal(got.idle_ms, 4);
 }
 
-/* They are added up, and made into times that the database must take. */
+/* The figures are added up and become times, which the database must accept. */
 static void
 figures_beyond_reason_are_not_believed(void **state)
 {
@@ -112,7 +112,7 @@ figures_beyond_reason_are_not_believed(void **state)
 	}
 }
 
-/* SIGTERM, as a wave sends it. */
+/* Sends SIGTERM, as a wave does. */
 static bool
 term(void)
 {
@@ -137,15 +137,15 @@ env_and_files_are_delivered(void **state)
 	    0);
 	assert_int_equal(agent_prove(&P, &TARGET, soon(), &e), 0);
 	assert_true(term());
-	/* what is not UTF-8 cannot be said, and does not crash */
+	/* a path that is not UTF-8 cannot be sent, and nothing crashes */
 	assert_int_equal(
 	    agent_write(&P, &TARGET, "/\xff", 0644, "x", 1, soon(), &e), -1);
 	assert_code(e.code, CODE_INTERNAL);
 }
 
-/* ---- an agent that says anything */
+/* ---- an agent that answers anything */
 
-/* One wrapper more than a look has room for. */
+/* One wrapper more than the answer to a look has room for. */
 #define ONE "{\"instance\":\"i\",\"generation\":1}"
 #define FOUR ONE "," ONE "," ONE "," ONE ","
 _Static_assert(AGENT_WRAPPERS_MAX == 16, "four times FOUR");
@@ -154,7 +154,7 @@ static const struct {
 	const char *reply;
 	enum err_code code;
 } HOSTILE[] = {
-	/* whoever sent the request is not to blame for it */
+	/* the agent is to blame for these, not the sender of the request */
 	{ "{", CODE_AGENT_ERROR },
 	{ "[]", CODE_AGENT_ERROR },
 	{ "{}", CODE_AGENT_ERROR },
@@ -200,7 +200,7 @@ an_answer_that_is_nonsense_is_not_an_empty_look(void **state)
 	}
 }
 
-/* Neither of cells nor of what they use. */
+/* Neither a list of cells nor one of their disk usage. */
 static void
 an_answer_that_is_nonsense_is_no_list(void **state)
 {
@@ -286,7 +286,7 @@ the_words_of_an_agent_are_made_harmless(void **state)
 	assert_string_equal(e.msg, "the agent refused with \"x y\": a b c");
 }
 
-/* The second is a code of ours, but none that an agent refuses with. */
+/* The second is a known code, but none with which an agent refuses. */
 static void
 a_code_that_no_agent_of_this_release_says_is_kept_for_people(void **state)
 {
@@ -314,7 +314,7 @@ a_code_that_no_agent_of_this_release_says_is_kept_for_people(void **state)
 	}
 }
 
-/* A call that meets a wrapper at its end or its beginning may be made again. */
+/* A call may be repeated when its wrapper is ending or just beginning. */
 static void
 a_wrapper_that_takes_no_message_is_known_as_one(void **state)
 {

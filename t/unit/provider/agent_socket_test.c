@@ -1,4 +1,4 @@
-/* agent_socket_test.c: launching a wrapper, and the sockets nginx finds it by. */
+/* agent_socket_test.c: tests launching a wrapper, and its sockets for nginx. */
 #include "agent_box.h"
 
 #include <errno.h>
@@ -84,7 +84,7 @@ a_refused_launch_leaves_no_socket(void **state)
 	assert_int_equal(fake_calls("agent.launch"), 1);
 }
 
-/* The groups are opened last, when its sockets are there already. */
+/* The launch opens the groups last, when its sockets exist already. */
 static void
 a_launch_without_groups_leaves_no_socket(void **state)
 {
@@ -114,7 +114,7 @@ a_launch_whose_answer_was_lost_can_be_found(void **state)
 	assert_true(has_socket(3, 0));
 	assert_int_equal(agent_look(&P, &TARGET, 0, soon(), &found, &e), 0);
 	assert_int_equal(found.count, 1);
-	/* and is not pushed aside by another try */
+	/* and another launch does not replace it */
 	assert_int_equal(agent_launch(&P, &BOX, &TARGET, &LAUNCH, soon(), &e),
 	    -1);
 	assert_code(e.code, CODE_ALREADY_RUNNING);
@@ -133,7 +133,7 @@ an_exposed_port_is_in_reach_until_it_is_taken_back(void **state)
 	assert_int_equal(agent_expose(&P, &TARGET, 5000, 2, soon(), &e), 0);
 	assert_true(has_socket(3, 5000));
 	assert_true(agent_exposes(&P, &TARGET, 5000, false));
-	/* what the relay has not agreed to may be a newer change's */
+	/* the relay has not agreed: the socket may be a newer change's */
 	fake_script("agent.unexpose", FAKE_FAIL, 1);
 	assert_int_equal(agent_unexpose(&P, &TARGET, 5000, 4, soon(), &e), -1);
 	assert_true(has_socket(3, 5000));
@@ -145,7 +145,7 @@ an_exposed_port_is_in_reach_until_it_is_taken_back(void **state)
 	assert_false(has_socket(3, 5000));
 }
 
-/* A new socket in its place would drop those who wait in the queue. */
+/* A new socket in its place would drop connections that wait in the queue. */
 static void
 a_relay_whose_queue_is_full_is_alive(void **state)
 {
@@ -159,7 +159,7 @@ a_relay_whose_queue_is_full_is_alive(void **state)
 	assert_int_equal(bind(listens, (const struct sockaddr *)&a, sizeof(a)),
 	    0);
 	assert_false(agent_exposes(&P, &TARGET, 5000, true));
-	/* a queue of 0 holds one; the next one would have to wait */
+	/* a queue of 0 holds one connection; the next one would have to wait */
 	assert_int_equal(listen(listens, 0), 0);
 	for (size_t i = 0; i < ARRAY_LEN(waiting); i++) {
 		waiting[i] = socket(AF_UNIX,
@@ -174,7 +174,7 @@ a_relay_whose_queue_is_full_is_alive(void **state)
 		close(waiting[i]);
 }
 
-/* It would be proved and used as the one that the row knows. */
+/* The other wrapper would be proved and used as the one in the row. */
 static void
 a_launch_of_another_wrapper_is_not_the_one_asked_for(void **state)
 {
@@ -202,7 +202,7 @@ a_launch_of_another_wrapper_is_not_the_one_asked_for(void **state)
 		struct err e = { 0 };
 		int rc;
 
-		/* those of the last one listen, in a message nobody reads */
+		/* the last launch's sockets listen on, in an unread message */
 		agent_unlink_sockets(&CONF, TARGET.session, INT64_MAX);
 		CANNED = REPLIES[i].reply;
 		rc = agent_launch(&p, &BOX, &TARGET, &LAUNCH, soon(), &e);
@@ -224,7 +224,7 @@ held(const struct provider *p, const struct sandbox_spec *s)
 	    (json_int_t)s->pids, "by", HOLDER);
 }
 
-/* RLIMIT_NPROC counts siblings, too: where a group counts there must be none. */
+/* RLIMIT_NPROC counts siblings, too, so it is not set where a group counts. */
 static void
 a_cell_limits_itself_only_where_no_group_does(void **state)
 {

@@ -1,4 +1,4 @@
-/* box_test.c: names, labels, locks, logs and tombstones. */
+/* box_test.c: tests names, labels, locks, logs and tombstones of boxes. */
 #include "../unit.h"
 
 #include <fcntl.h>
@@ -21,7 +21,7 @@ static char BASE[] = "/tmp/slboxXXXXXX";
 static struct conf CONF = { .cgroup_root = "none", .agent_log_kb = 1 };
 static struct provider P = { .conf = &CONF, .installation = "a" };
 
-/* What another process does just before this one has its lock (--wrap). */
+/* Called just before this process gets its lock, as another one (--wrap). */
 static void (*MEANWHILE)(void);
 
 int __real_flock(int fd, int operation);
@@ -38,7 +38,7 @@ __wrap_flock(int fd, int operation)
 	return __real_flock(fd, operation);
 }
 
-/* How many files lay beside the record when it was removed (--wrap). */
+/* How many other files were there when the record was removed (--wrap). */
 static size_t LEFT_BEHIND;
 
 int __real_unlinkat(int dir, const char *name, int flags);
@@ -100,7 +100,7 @@ exists(const char *name)
 	return access(path, F_OK) == 0;
 }
 
-/* Buries what a test has made. */
+/* Buries the box of a test. */
 static void
 clean(const char *id)
 {
@@ -120,10 +120,10 @@ clean(const char *id)
 static const struct { const char *id, *name; } NAMES[] = {
 	{ "ses-51256c9fcd04ef0144d0afcdfb9ffb2abc280ff2e0bae370", "ses-51256c9fcd04ef0144d0afcdfb9ffb2abc280ff2e0bae370" },
 	{ "ubt-51256c9fcd04ef0144d0afcdfb9ffb2abc280ff2e0bae370", "ubt-51256c9fcd04ef0144d0afcdfb9ffb2abc280ff2e0bae370" },
-	/* the hashes of contracts: raw ids never become paths */
+	/* hashes from the contracts: raw ids never become paths */
 	{ "org-id__user-id", "leg-aa6ba1f356e062c430f121b97b5fd9cfd64c51487e5f28c5" },
 	{ "agent_abc123", "leg-51256c9fcd04ef0144d0afcdfb9ffb2abc280ff2e0bae370" },
-	/* a name is its own name, as reconciliation has only that */
+	/* a name is its own name, since reconciliation knows only the name */
 	{ "leg-51256c9fcd04ef0144d0afcdfb9ffb2abc280ff2e0bae370", "leg-51256c9fcd04ef0144d0afcdfb9ffb2abc280ff2e0bae370" },
 };
 static const char *const NOT_NAMES[] = {
@@ -183,7 +183,7 @@ one_operation_at_a_time(void **state)
 	{
 		auto_box struct box second = BOX_CLOSED;
 
-		/* wait: it is held until the end of this block */
+		/* wait: the lock is held until the end of this block */
 		assert_int_equal(box_lock(&P, ID, clock_ms() + 20, &second, &e),
 		    -1);
 		assert_int_equal(e.kind, ERR_BUSY);
@@ -219,7 +219,7 @@ a_held_lock_shows_until_its_last_holder_is_gone(void **state)
 	clean(ID);
 }
 
-/* Whoever asks takes a lock, too, for a moment. */
+/* A process that asks takes a shared lock, too, for a moment. */
 static void
 two_who_ask_do_not_see_each_other(void **state)
 {
@@ -257,7 +257,7 @@ bury_it(void)
 	clean(ID);
 }
 
-/* Its lock went with it: whoever comes next would have another. */
+/* The lock file went with the box: the next process would lock another. */
 static void
 a_box_that_was_buried_meanwhile_is_made_again(void **state)
 {
@@ -313,7 +313,7 @@ a_tombstone_stays_for_an_hour(void **state)
 	assert_int_equal(box_set_record(&b, &r, &e), 0);
 	assert_int_equal(box_bury(&P, ID, &e), 0);
 	assert_true(exists(ID));
-	/* what is not a tombstone stays for ever */
+	/* a record that is no tombstone stays for ever */
 	r.state = RECORD_ENDED;
 	assert_int_equal(box_set_record(&b, &r, &e), 0);
 	age(&b);
@@ -352,7 +352,7 @@ what_starts_meanwhile_is_not_buried(void **state)
 	clean(ID);
 }
 
-/* By the record the next pass knows that the rest is to be buried. */
+/* The next pass knows by the record that the rest is to be buried. */
 static void
 the_record_goes_last(void **state)
 {
@@ -373,7 +373,7 @@ the_record_goes_last(void **state)
 	assert_int_equal(LEFT_BEHIND, 0);
 }
 
-/* Of a file that is replaced, a crash may leave the next one behind. */
+/* A crash before an atomic rename may leave the temporary file behind. */
 static void
 what_a_crash_left_is_buried_too(void **state)
 {
@@ -449,7 +449,7 @@ read_label(const struct box *b, struct err *e)
 	return box_label(&P, b, &ours, id, e);
 }
 
-/* "Nothing is noted" would mean: nothing runs, and anybody may start it. */
+/* "No note" would mean that nothing runs and that any worker may start it. */
 static void
 a_note_that_cannot_be_understood_is_an_error(void **state)
 {

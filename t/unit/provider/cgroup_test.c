@@ -1,4 +1,4 @@
-/* cgroup_test.c: which groups are meant, and what is written into them. */
+/* cgroup_test.c: tests which groups are found, and what is written there. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -95,7 +95,7 @@ tear_down(void **state)
 	return rmdir(BASE);
 }
 
-/* mountinfo with the hierarchies of that kind, among others. */
+/* A mountinfo with the hierarchies of those kinds, among others. */
 static char *
 mounts(const char *kinds)
 {
@@ -261,7 +261,7 @@ limits_are_written_where_they_belong(void **state)
 	size_t count;
 
 	(void)state;
-	/* memory.memsw.limit_in_bytes is not there, and need not be */
+	/* memory.memsw.limit_in_bytes is missing, which is allowed */
 	assert_int_equal(cgroup_make(&t, "ses-1", &s, &e), 0);
 	assert_content("memory/sl/box/ses-1/memory.limit_in_bytes", "34603008");
 	assert_int_equal(
@@ -306,7 +306,7 @@ a_cell_has_a_share_of_the_processor(void **state)
 	size_t count;
 
 	(void)state;
-	/* no limit is written: there is no file for one */
+	/* no limit is written, since there is no file for one */
 	assert_int_equal(
 	    cgroup_cell_open(&t, "ses-1", "a", &s, fds, &count, &e), 0);
 	assert_int_equal(count, 1);
@@ -361,7 +361,7 @@ a_limit_that_cannot_be_set_is_an_error(void **state)
 	size_t count;
 
 	(void)state;
-	/* a plain directory grows no control files */
+	/* a plain directory gets no control files */
 	assert_int_equal(
 	    cgroup_cell_open(&t, "ses-1", "b", &s, fds, &count, &e), -1);
 	assert_non_null(strstr(e.msg, "memory.limit_in_bytes"));
@@ -370,7 +370,7 @@ a_limit_that_cannot_be_set_is_an_error(void **state)
 	rmdir(cell);
 }
 
-/* Its sandbox is being destroyed, or its own group was empty and is gone. */
+/* The sandbox is being destroyed, or its empty group was removed. */
 static void
 a_group_that_was_removed_meanwhile_is_no_fault_of_the_host(void **state)
 {
@@ -431,7 +431,7 @@ the_living_are_counted_and_zombies_are_not(void **state)
 	put("memory/sl/box/ses-1/s-a/cgroup.procs", "");
 }
 
-/* A list that is out of date names a number that somebody else has now. */
+/* A list that is out of date may have a pid that another process has now. */
 static void
 whoever_is_not_in_the_group_is_not_killed(void **state)
 {
@@ -501,10 +501,10 @@ the_master_moves_into_a_leaf_of_its_own(void **state)
 	assert_non_null(mkdtemp(top));
 	dir = xasprintf("%s/sl.service", top);
 	mounts = xasprintf("30 20 0:26 / %s rw - cgroup2 cgroup2 rw\n", top);
-	/* not ours to divide: nothing happens */
+	/* not our group to divide: nothing happens */
 	assert_int_equal(cgroup_enter_leaf_in(mounts, GROUPS, 17, &e), 0);
 	assert_int_equal(mkdir(dir, 0755), 0);
-	/* the kernel would make cgroup.procs; here it is missing */
+	/* the kernel would make cgroup.procs, a plain directory does not */
 	assert_int_equal(cgroup_enter_leaf_in(mounts, GROUPS, 17, &e), -1);
 	path = xasprintf("%s/api/cgroup.procs", dir);
 	f = fopen(path, "w");

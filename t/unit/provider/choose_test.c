@@ -1,4 +1,4 @@
-/* choose_test.c: what a host must have, said in one sentence. */
+/* choose_test.c: tests that a host's first fault is told in one sentence. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -84,7 +84,7 @@ opening_makes_private_directories(void **state)
 	assert_string_equal(p.installation, "a");
 }
 
-/* One thing is wrong; the sentence names it. */
+/* In each case one thing is wrong, and the sentence names it. */
 static const struct {
 	size_t offset;
 	const char *value;
@@ -161,7 +161,7 @@ an_unknown_provider_is_told(void **state)
 	(void)state;
 	assert_int_equal(provider_open("dockr", &CONF, "a", &p, &e), -1);
 	assert_string_equal(e.msg, "there is no provider \"dockr\"");
-	/* no program has the one of the tests */
+	/* no program has the provider of the tests */
 	assert_int_equal(provider_open("fake", &CONF, "a", &p, &e), -1);
 	assert_string_equal(e.msg, "there is no provider \"fake\"");
 }

@@ -1,4 +1,4 @@
-/* file_test.c: notes, lists and small files, whatever the disk does. */
+/* file_test.c: tests notes, lists and small files when the disk fails. */
 #include "../tree.h"
 
 #include <dirent.h>
@@ -9,7 +9,7 @@
 #include "common/str.h"
 #include "provider/host/file.h"
 
-/* The next list breaks off with an error of the disk's (--wrap). */
+/* The next list ends with an error of the disk (--wrap). */
 static bool BREAKS_OFF;
 
 struct dirent *__real_readdir(DIR *d);

@@ -1,4 +1,4 @@
-/* local_bwrap_test.c: the whole command line, without running it. */
+/* local_bwrap_test.c: tests bwrap's whole command line, without running it. */
 #include "../unit.h"
 
 #include <fcntl.h>
@@ -19,7 +19,7 @@ static const struct {
 } LINKS[] = { { "bin", "usr/bin" },
 	{ "etc/localtime", "/usr/share/zoneinfo/UTC" } };
 
-/* A rootfs with directories, links, and things that must not be bound. */
+/* Makes a rootfs with directories, links, and things that must not be bound. */
 static void
 make_rootfs(const char *dir)
 {
@@ -73,7 +73,7 @@ spec(const char *root)
 		.tmp_bytes = 4096 };
 }
 
-/* All words with a space between; `root` is written as ROOT. */
+/* All words, with spaces between; `root` is written as ROOT. */
 static char *
 joined(const struct bwrap_argv *a, const char *root)
 {
@@ -137,7 +137,7 @@ the_command_line_is_exactly_this(void **state)
 	assert_string_equal(got, WANT);
 }
 
-/* All of it is below the cells' own changes; init sees no file of it. */
+/* The whole root lies below the cells' own changes; init sees no file of it. */
 static void
 a_root_that_may_be_changed_is_bound_whole_and_read_only(void **state)
 {
@@ -178,7 +178,7 @@ a_root_that_may_be_changed_is_bound_whole_and_read_only(void **state)
 	assert_string_equal(tail, WANT);
 }
 
-/* Files of root's could not be changed inside, and nobody would know why. */
+/* Files owned by root could not be changed inside, for no visible reason. */
 static void
 a_root_of_another_user_cannot_be_changed(void **state)
 {
@@ -189,7 +189,7 @@ a_root_of_another_user_cannot_be_changed(void **state)
 
 	(void)state;
 	assert_non_null(mkdtemp(dir));
-	/* who is not root cannot give it away, but has root's at hand */
+	/* only root can chown; other users take /usr, which is root's */
 	s = spec(chown(dir, 1, 1) == 0 ? dir : "/usr");
 	s.writable_root = true;
 	assert_int_equal(bwrap_argv(&s, &a, &e), -1);
@@ -198,7 +198,7 @@ a_root_of_another_user_cannot_be_changed(void **state)
 	assert_non_null(strstr(e.msg, "another user"));
 }
 
-/* Whatever this host looks like. */
+/* On any host. */
 static void
 of_the_host_only_system_directories_are_bound(void **state)
 {
@@ -220,7 +220,7 @@ of_the_host_only_system_directories_are_bound(void **state)
 			allowed = allowed || str_starts(a.v[i + 1], ALLOWED[k]);
 		if (!allowed)
 			fail_msg("%s %s", a.v[i], a.v[i + 1]);
-		/* nothing of the host's can be written but the storage */
+		/* nothing of the host can be written except the storage */
 		if (str_equal(a.v[i], "--bind"))
 			assert_string_equal(a.v[i + 1], "/st/storage/x");
 		binds++;

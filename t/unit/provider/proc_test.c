@@ -1,4 +1,4 @@
-/* proc_test.c: who lives, and who is killed. */
+/* proc_test.c: tests which processes count as alive, and which are killed. */
 #include "../unit.h"
 
 #include <signal.h>
@@ -21,7 +21,7 @@ begin(void)
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		prctl(PR_SET_PDEATHSIG, SIGKILL); /* nor outlives a failure */
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* ends with the test */
 		for (;;)
 			pause();
 	}
@@ -53,7 +53,7 @@ a_process_is_its_number_and_its_start(void **state)
 	works(proc_kill(&p, &e));
 }
 
-/* Its parent may never hear of it. */
+/* A zombie's parent may never wait for it. */
 static void
 a_zombie_is_absent(void **state)
 {

@@ -1,4 +1,4 @@
-/* record_test.c: what is stale, case by case. */
+/* record_test.c: tests which requests are stale, case by case. */
 #include "../unit.h"
 
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "common/str.h"
 #include "provider/box/record.h"
 
-/* One letter names an incarnation; "" is none. */
+/* One letter names an incarnation; "" means none. */
 struct row {
 	const char *what;
 	struct record r;
@@ -154,10 +154,10 @@ a_start_forgets_neither_the_epoch_nor_the_past(void **state)
 	struct err e = { 0 };
 
 	(void)state;
-	record_start(&r, &s); /* the same, once more */
+	record_start(&r, &s); /* the same start once more */
 	assert_string_equal(r.past[0], "a");
 	assert_string_equal(r.past[1], "");
-	s = (struct sandbox_spec){ .incarnation = "c" }; /* it knows no epoch */
+	s = (struct sandbox_spec){ .incarnation = "c" }; /* without an epoch */
 	record_start(&r, &s);
 	s = (struct sandbox_spec){ .incarnation = "d", .epoch = 5 };
 	assert_int_equal(record_check_ensure(&r, &s, false, &e), -1);
@@ -172,7 +172,7 @@ a_stop_is_no_tombstone(void **state)
 	(void)state;
 	record_end(&r, "b", false);
 	assert_int_equal(r.state, RECORD_ENDED);
-	/* its files are there, and a late destroy does not take them */
+	/* the files stay: a late destroy is refused */
 	assert_int_equal(record_check_end(&r, "a", false, true, &e), -1);
 }
 

@@ -1,4 +1,4 @@
-/* storage_test.c: what a session has on disk: there, lost, or not to be told. */
+/* storage_test.c: tests that a session's files are found, lost, or unknown. */
 #include "../tree.h"
 
 #include <string.h>
@@ -67,7 +67,7 @@ make(void)
 	assert_true(exists());
 }
 
-/* A file with all the directories above it. */
+/* Writes a file, and makes the directories above it. */
 static void
 write_file(const char *path, const char *text)
 {
@@ -90,7 +90,7 @@ in_session(const char *name)
 	return xasprintf("storage/%s/%s/%s", BOX, SESSION, name);
 }
 
-/* A disk that is not mounted has lost nothing. */
+/* A disk that is not mounted has not lost its files. */
 static void
 without_storage_nobody_can_tell(void **state)
 {
@@ -114,7 +114,7 @@ without_storage_nobody_can_tell(void **state)
 	assert_true(exists());
 }
 
-/* An id is made once, and a storage with another one, or none, is not ours. */
+/* A storage gets its id once; one with another id, or none, is not ours. */
 static void
 another_storage_is_told_from_ours(void **state)
 {
@@ -160,7 +160,7 @@ half_of_it_is_not_there(void **state)
 		make();
 		assert_int_equal(rmdir(part), 0);
 		assert_false(exists());
-		/* nor is a link that somebody put in its place */
+		/* nor is a symbolic link in its place */
 		assert_int_equal(symlink("/", part), 0);
 		assert_false(exists());
 		assert_int_equal(unlink(part), 0);
@@ -186,12 +186,12 @@ only_a_session_s_own_files_are_dropped(void **state)
 	assert_true(exists());
 	assert_int_equal(storage_drop(&P, BOX, SESSION, &e), 0);
 	assert_false(exists());
-	/* with the copy that was made for it */
+	/* the copy that was made for the session goes, too */
 	assert_int_equal(access(copy, F_OK), -1);
 	assert_int_equal(storage_drop(&P, BOX, SESSION, &e), 0);
 }
 
-/* What a job wrote at its end; its lock is what shows that it lives. */
+/* The report that a job wrote at its end; a job that lives holds its lock. */
 static void
 a_report_is_believed_when_it_makes_sense(void **state)
 {
@@ -218,7 +218,7 @@ a_report_is_believed_when_it_makes_sense(void **state)
 		assert_int_equal(job_look("work", &seen, &e), 0);
 		if (seen.state != REPORTS[i].is)
 			fail_msg("%s: %d", REPORTS[i].text, (int)seen.state);
-		/* and what is over is not begun again */
+		/* and a job that is over is not begun again */
 		assert_int_equal(job_begin(&P, "work",
 				     &(struct job){ .owner = "0123",
 					 .words = { "clone" },
@@ -280,7 +280,7 @@ only_names_of_snapshots_are_dropped(void **state)
 	assert_true(exists());
 }
 
-/* Copies made in advance are the first to go, and never made too many. */
+/* Copies made in advance are removed first, and there are never too many. */
 static void
 spares_are_for_disks_with_room(void **state)
 {

@@ -1,4 +1,4 @@
-/* trash_test.c: hostile trees go, and nothing beside them. */
+/* trash_test.c: tests that hostile trees go, and nothing beside them. */
 #include "../unit.h"
 
 #include <dirent.h>
@@ -26,7 +26,7 @@ enum {
 	NOBODY = 64123
 };
 
-/* How often the clock is looked at before the time is over; -1: it is the real one. */
+/* How many reads of the clock until the deadline; -1: the real clock. */
 static int LOOKS_LEFT = -1;
 
 int __real_clock_left_ms(int64_t deadline_ms);
@@ -191,7 +191,7 @@ fifos_and_sockets_do_not_block(void **state)
 	assert_int_equal(mkfifoat(tree, "fifo", 0), 0);
 	assert_int_equal(mknodat(tree, "socket", S_IFSOCK | 0600, 0), 0);
 	throw_away("tree");
-	/* also right at the top */
+	/* also at the top */
 	assert_int_equal(mkfifoat(at, "fifo", 0600), 0);
 	throw_away("fifo");
 	sweep_all();
@@ -236,14 +236,14 @@ a_deadline_is_kept_and_the_rest_goes_later(void **state)
 			make_file(tree, name);
 	}
 	throw_away("tree");
-	/* a deadline that is over: nothing is done, and that is said */
+	/* a deadline in the past: nothing is done, and `left` says so */
 	assert_int_equal(trash_sweep(&P, clock_ms(), &left, &e), 0);
 	assert_true(left);
 	assert_int_equal(left_in_trash(), 1);
 	sweep_all();
 }
 
-/* The reaper's exit code is how an operator hears of it. */
+/* An operator learns of it by the reaper's exit code. */
 static void
 what_cannot_be_removed_is_an_error(void **state)
 {
@@ -262,7 +262,7 @@ what_cannot_be_removed_is_an_error(void **state)
 	sweep_all();
 }
 
-/* However many files one directory holds. */
+/* Also with many files in one directory. */
 static void
 a_deadline_is_kept_within_one_directory(void **state)
 {
@@ -287,7 +287,7 @@ a_deadline_is_kept_within_one_directory(void **state)
 	sweep_all();
 }
 
-/* Where the trash is on another file system, it lies among what is alive. */
+/* A trash on another file system lies among live directories. */
 static void
 what_has_no_name_of_the_trash_is_left_alone(void **state)
 {
@@ -311,7 +311,7 @@ what_has_no_name_of_the_trash_is_left_alone(void **state)
 	unlinkat(at, "box", AT_REMOVEDIR);
 }
 
-/* A reaper does not fail because another one removed a tree first. */
+/* A sweep does not fail because another one removed a tree first. */
 static void
 several_sweep_at_once(void **state)
 {
