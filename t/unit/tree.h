@@ -1,4 +1,4 @@
-/* tree.h: an empty directory for a test, which runs in it. */
+/* tree.h: makes an empty directory for a test, and runs the test in it. */
 #ifndef SANDLEASE_UNIT_TREE_H
 #define SANDLEASE_UNIT_TREE_H
 
@@ -12,7 +12,7 @@
 
 static char dir[32];
 
-/* cmocka's set-up and tear-down, of a test or of all. */
+/* cmocka's set-up and tear-down, of a test or of all tests. */
 static inline int
 enter(void **state)
 {

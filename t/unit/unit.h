@@ -1,4 +1,4 @@
-/* unit.h: what every unit test includes; cmocka wants these before its own. */
+/* unit.h: the headers of every unit test; cmocka needs these before its own. */
 #ifndef SANDLEASE_UNIT_H
 #define SANDLEASE_UNIT_H
 
@@ -12,10 +12,10 @@
 
 #include "common/code.h"
 
-/* wait: against hanging, never a measure */
+/* wait: a limit against hanging, not a measured time */
 enum { PATIENCE_MS = 120 * 1000 };
 
-/* Two codes are the same; the words of both are shown if not. */
+/* Compares two codes; a failure shows the words of both. */
 #define assert_code(is, wanted)                                                \
 	do {                                                                   \
 		if ((is) != (wanted))                                          \

@@ -1,4 +1,4 @@
-/* disk_test.c: whom to stop when a shared disk runs full. */
+/* disk_test.c: tests which session is frozen when a shared disk runs full. */
 #include "../unit.h"
 
 #include "common/mem.h"
@@ -110,7 +110,7 @@ who_hides_is_stopped_before_who_writes_a_little(void **state)
 
 	(void)state;
 	assert_int_equal(disk_heaviest(u, ARRAY_LEN(u), 90L * MB, 40L * MB), 1);
-	/* what is seen explains it: nobody is suspected */
+	/* the growth that is seen explains the loss: no session is suspected */
 	assert_int_equal(disk_heaviest(u, ARRAY_LEN(u), 43L * MB, 40L * MB), 0);
 }
 
@@ -159,8 +159,8 @@ what_is_scarcer_is_the_room(void **state)
 		{ 500, 1000, 10, 100, 100 },
 		{ 500, 1000, 0, 100, 0 },
 		{ 100, 1000, 90, 100, 100 },
-		{ 500, 1000, 0, 0, 500 },  /* it has no number of inodes */
-		{ 500, 1000, 0, -1, 500 }, /* nor one that can be meant */
+		{ 500, 1000, 0, 0, 500 },  /* the disk has no inode count */
+		{ 500, 1000, 0, -1, 500 }, /* nor a sensible one */
 		{ INT64_C(1) << 60, INT64_C(1) << 61, INT64_C(1) << 40,
 		    INT64_C(1) << 42, INT64_C(1) << 59 },
 	};

@@ -1,4 +1,4 @@
-/* identity_test.c: under which name a key's user commits. */
+/* identity_test.c: tests under which name a key's user commits. */
 #include "t/unit/unit.h"
 
 #include <string.h>

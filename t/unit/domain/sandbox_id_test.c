@@ -1,4 +1,4 @@
-/* sandbox_id_test.c: which sandbox a session lives in. */
+/* sandbox_id_test.c: tests which sandbox a session lives in. */
 #include "../unit.h"
 
 #include <string.h>
@@ -91,13 +91,13 @@ the_list_isolates_whom_it_names(void **state)
 		{ "acme", "acme2", false },
 		{ "acme2", "acme", false },
 		{ "ACME", "acme", false },
-		/* everybody, personal sessions too */
+		/* every org, and personal sessions, too */
 		{ "*", "acme", true },
 		{ "*", "", true },
 		{ " * ", NULL, true },
 		{ "acme, *", "other", true },
 		{ "acme*", "other", false },
-		/* without a star, no org is on no list */
+		/* without a star, a session without an org is on no list */
 		{ "acme", "", false },
 		{ ",", "", false },
 		{ " , ", "", false },

@@ -1,10 +1,10 @@
-/* state_test.c: the words for states, as types. */
+/* state_test.c: tests the words for states, as types. */
 #include "../unit.h"
 
 #include "common/mem.h"
 #include "domain/state.h"
 
-/* Which words these are, t/sql/transitions.t compares with the database. */
+/* t/sql/transitions.t compares these words with the database. */
 static void
 every_word_reads_back(void **state)
 {
@@ -30,7 +30,7 @@ other_words_promise_nothing(void **state)
 	for (size_t i = 0; i < ARRAY_LEN(WORDS); i++) {
 		assert_int_equal(state_session_parse(WORDS[i]),
 		    SESSION_UNKNOWN);
-		/* what cannot be read is not free */
+		/* an unknown word never means that the lease is free */
 		assert_int_equal(state_lease_parse(WORDS[i]),
 		    LEASE_STOP_NEEDED);
 		assert_int_equal(state_sandbox_parse(WORDS[i]),

@@ -1,4 +1,4 @@
-/* plan_test.c: every decision of a pass. */
+/* plan_test.c: tests every decision of a pass. */
 #include "../unit.h"
 
 #include "common/mem.h"
@@ -62,7 +62,7 @@ every_difference_has_its_answer(void **state)
 		}
 }
 
-/* All 256 rows: bit i of n is the i-th claim. */
+/* The n-th of all 256 rows: bit i of n is the i-th claim. */
 static struct plan_row
 row_of(unsigned n)
 {
@@ -150,11 +150,11 @@ what_runs_as_the_row_wants_is_never_stopped(void **state)
 		}
 }
 
-/* ---- what a wrapper is doing */
+/* ---- the work of a wrapper */
 
 enum { MINUTE = 60 * 1000, STUCK = 30 * MINUTE };
 
-/* busy; quiet, CPU time now and then, since when */
+/* busy; quiet time, CPU time now and before, and the age of the latter */
 #define WORKS(q, now, then, age)                                               \
 	.busy = true, .quiet_ms = (q), .cpu_ms = (now), .old_cpu_ms = (then),  \
 	.cpu_age_ms = (age)
@@ -166,7 +166,7 @@ static const struct {
 	enum plan_due due;
 	struct plan_work work;
 	enum plan_verdict want;
-	int64_t ask_ms; /* 0: whatever */
+	int64_t ask_ms; /* 0: any */
 	bool moved;
 } WORK[] = {
 	{ "idle and nothing runs", PLAN_DUE_IDLE, { .cpu_ms = -1 }, PLAN_SLEEP, 0, false },
@@ -227,14 +227,14 @@ every_part_of_a_pass_has_its_share(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < ARRAY_LEN(WEIGHT); i++) {
-		/* each uses up what it has */
+		/* each part uses up its share */
 		assert_int_equal(plan_share_ms(left, WEIGHT[i], weights),
 		    3000 * WEIGHT[i]);
 		left -= plan_share_ms(left, WEIGHT[i], weights);
 		weights -= WEIGHT[i];
 	}
 	assert_int_equal(left, 0);
-	/* what the others did not use is the last one's */
+	/* the last part gets the time that the others did not use */
 	assert_int_equal(plan_share_ms(45000, 1, 1), 45000);
 	assert_int_equal(plan_share_ms(0, 1, 1), 0);
 	assert_int_equal(plan_share_ms(-5, 1, 1), 0);

@@ -1,5 +1,5 @@
 /*
- * print_tables.c: the tables that C and the database share, for t/sql.
+ * print_tables.c: prints the tables that C and the database share, for t/sql.
  *
  * usage: print_tables statements | params | states
  */
@@ -44,7 +44,7 @@ print_states(void)
 
 	for (size_t i = 0; i < ARRAY_LEN(STATES); i++)
 		for (const char *const *w = STATES[i].words; *w != NULL; w++)
-			if (**w != '\0') /* unknown */
+			if (**w != '\0') /* an unknown word */
 				printf("%s|%s\n", STATES[i].of, *w);
 }
 

@@ -1,4 +1,4 @@
-/* store_test.c: a database that is not there, and the statements' table. */
+/* store_test.c: tests an absent database, and the table of statements. */
 #include "../unit.h"
 
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "store/store.h"
 
 static const struct store_options OPTIONS = { "store_test", 500 };
-/* no such directory: refused at once, whatever runs on this machine */
+/* no such directory: refused at once, on any machine */
 static const char NOBODY[] =
     "host=/nonexistent/sandlease-test dbname=nobody user=nobody";
 

@@ -1,4 +1,4 @@
-/* store_world.c: a server that answers, refuses, and goes away. */
+/* store_world.c: tests a server that answers, refuses, and goes away. */
 #include "../unit.h"
 
 #include <stdio.h>
@@ -21,7 +21,7 @@ static struct conf CONF;
 			fail_msg("%s: %s", code_word(e.code), e.msg);          \
 	} while (0)
 
-/* wait: nothing comes; a machine that is slower hides a fault, no more */
+/* wait: nothing comes; on a slower machine a fault may stay hidden, no more */
 enum { SILENCE_MS = 50 };
 
 static int
@@ -116,14 +116,14 @@ run_unknown_scope(struct store *st, struct err *e)
 static int
 run_for_ever(struct store *st, struct err *e)
 {
-	/* wait: it never ends by itself */
+	/* wait: the statement never ends by itself */
 	static const struct store_options HASTY = { "store_world", 1000 };
 	struct store *hasty = store_new(CONF.database, &HASTY);
 	int rc = store_script(hasty, "SELECT pg_sleep(600)", e);
 	struct err ignored = { 0 };
 
 	(void)st;
-	if (rc < 0) /* and its connection is as good as before */
+	if (rc < 0) /* and the connection still works */
 		assert_int_equal(STORE_RUN(hasty, STMT_PING, NULL, &ignored),
 		    0);
 	store_free(hasty);
@@ -170,12 +170,12 @@ every_refusal_has_a_kind_and_a_code(void **state)
 		if (e.kind != CASES[i].kind || e.code != CASES[i].code)
 			fail_msg("case %zu: %s: %s", i, code_word(e.code),
 			    e.msg);
-		/* the connection is as good as before */
+		/* the connection still works */
 		SUCCEEDS(STORE_RUN(st, STMT_PING, NULL, &e));
 	}
 }
 
-/* A program wants more than a sentence: what our functions say as detail. */
+/* A program needs more than a sentence: the detail that our functions give. */
 static void
 a_refused_quota_says_which_and_how_much(void **state)
 {
@@ -196,7 +196,7 @@ a_refused_quota_says_which_and_how_much(void **state)
 			     "SELECT quota_check(NULL, now(),"
 			     " ('nobody', 0, 2, 0, 0, 0)::quota_change)",
 			     &e),
-	    0); /* what is not known is not refused */
+	    0); /* an unknown tenant is not refused */
 	assert_int_equal(store_script(limited,
 			     "SELECT quota_refuse('active', 'things', 1, 1, 9)",
 			     &e),
@@ -205,7 +205,7 @@ a_refused_quota_says_which_and_how_much(void **state)
 	assert_code(e.code, CODE_QUOTA_EXCEEDED);
 	assert_non_null(strstr(e.more, "\"retryAfter\": 9"));
 	assert_non_null(strstr(e.more, "\"name\": \"active\""));
-	/* other errors' details are not for callers */
+	/* details of other errors are not for callers */
 	assert_int_equal(store_script(limited,
 			     "INSERT INTO org (id) VALUES ('x'), ('x')", &e),
 	    -1);
@@ -225,7 +225,7 @@ a_lock_that_is_held_is_waited_for_and_given_up(void **state)
 	assert_int_equal(STORE_RUN(st, STMT_SANDBOX_LOCK, NULL, &e, "box"), -1);
 	assert_int_equal(e.kind, ERR_UNAVAILABLE);
 	assert_code(e.code, CODE_TRY_AGAIN);
-	/* whoever goes away leaves no lock behind, once PostgreSQL has seen it */
+	/* a lock ends with its connection, once PostgreSQL has seen that */
 	store_disconnect(other);
 	while ((rc = STORE_RUN(st, STMT_SANDBOX_LOCK, NULL, &e, "box")) < 0 &&
 	    e.code == CODE_TRY_AGAIN && clock_left_ms(end) > 0)
@@ -247,7 +247,7 @@ a_connection_that_ended_while_idle_is_made_anew(void **state)
 	    " WHERE application_name = 'store_world'"
 	    " AND pid <> pg_backend_pid()",
 	    &e));
-	/* prepared statements too */
+	/* prepared statements work, too */
 	SUCCEEDS(STORE_RUN(st, STMT_PING, NULL, &e));
 	store_free(other);
 }
@@ -300,7 +300,7 @@ what_is_notified_is_told_once(void **state)
 	notify("gossip");
 	notify("news");
 	notify("news");
-	/* a statement in between loses nothing */
+	/* a statement in between loses no notification */
 	SUCCEEDS(STORE_RUN(st, STMT_PING, NULL, &e));
 	SUCCEEDS(listen_wait(st, -1, clock_ms() + PATIENCE_MS, &why, &e));
 	assert_int_equal(why, LISTEN_TOLD);
@@ -322,7 +322,7 @@ a_peer_that_hangs_up_ends_the_wait(void **state)
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
 	SUCCEEDS(listen_begin(st, "news", &e));
-	/* what it says is not for us */
+	/* its bytes are not for listen_wait() */
 	assert_int_equal(write(pair[1], "x", 1), 1);
 	SUCCEEDS(listen_wait(st, pair[0], clock_ms() + SILENCE_MS, &why, &e));
 	assert_int_equal(why, LISTEN_TIME);
