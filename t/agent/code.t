@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Code contexts inside the wrapper: threads, kernels and pipes that come and go."""
+"""Tests that code contexts in the wrapper survive kernels that hang, die or flood, and
+clients that leave."""
 import json
 import os
 import sys
@@ -26,7 +27,7 @@ def begin(cid, code, **fields):
 
 
 def events(request):
-    """All of them; output that was cut into pieces is one."""
+    """Returns all events of the stream; consecutive stdout events are joined into one."""
     lines = request.all().body.decode().split("\n")
     request.close()
     got = []
@@ -43,7 +44,7 @@ def cell(cid, code, **fields):
 
 
 def ends(cid, code, **fields):
-    """How it ended: the last event's type, or its ename."""
+    """Returns how the code ended: the type of the last event, or its ename."""
     last = cell(cid, code, **fields)[-1]
     return last.get("ename", last["type"])
 
@@ -69,9 +70,9 @@ def contexts_run_side_by_side():
 
 def kernels_end_in_every_way():
     cid = context()
-    # wait: times that are over sooner or later, whatever else happens
+    # wait: the time limit ends this code on any machine
     same(ends(cid, "while True: pass", timeout_ms=200), "TimeoutError", "a loop is interrupted")
-    # wait: the same
+    # wait: the time limit ends this code on any machine
     same(ends(cid, "import signal\nsignal.signal(2, signal.SIG_IGN)\nprint('x' * 100000)\n"
               "while True: pass", timeout_ms=200), "TimeoutError", "one that is deaf is killed")
     same(ends(cid, "import os; os.kill(os.getpid(), 9)"), "KernelDied", "one dies")
@@ -79,7 +80,7 @@ def kernels_end_in_every_way():
          "one closes what it has")
     same(ends(cid, "1"), "execution_complete", "there is always another")
     r = begin(cid, "import time; open('/workspace/runs', 'w'); time.sleep(1000)")
-    # it is counted before an interruption can find it
+    # the wrapper counts the code as running before an interrupt can find it
     ok(eventually(lambda: box.call(S, "POST", "/api/read", {"path": "/workspace/runs"}).status
                   == 200), "one runs")
     same(box.forward("interrupt", S)["interrupted"], 1, "it is interrupted")
@@ -103,7 +104,7 @@ def half_a_result_is_an_event_of_its_own():
 
 def an_end_of_nonsense_is_no_harm():
     cid = context()
-    # wait: its time is over sooner or later
+    # wait: the time limit ends this code on any machine
     same(ends(cid, "import os, time\ntry: time.sleep(1000)\nexcept KeyboardInterrupt:\n"
               "    os.write(1000, b'error 1 ' + b'[' * 2000 + b']' * 2000 + b'\\n')",
               timeout_ms=200), "TimeoutError", "an error of brackets")
@@ -156,7 +157,7 @@ def a_client_that_leaves_ends_the_stream_only():
     r = begin(cid, "import os, time\nprint('begun')\n"
               "while not os.path.exists('/workspace/go'): time.sleep(0.01)\n"
               "print('y' * 1000000)\nleft = 7")
-    r.until(b"begun")  # who leaves before that leaves before its turn
+    r.until(b"begun")  # a client that left earlier would leave while its code still waits
     r.close()
     box.run(S, "touch /workspace/go")
     same(cell(cid, "left")[0].get("text"), "7", "the code ran to its end")
@@ -170,7 +171,7 @@ def a_client_that_does_not_read_holds_nobody_else_up():
 
     def blocked():
         before = box.run(S, "cat /workspace/n")["stdout"]
-        # wait: asked until nothing changes meanwhile
+        # wait: the test asks until the number no longer changes
         return before == box.run(S, "sleep 0.2; cat /workspace/n")["stdout"] != ""
     ok(eventually(blocked), "one prints until nobody takes it")
     same(delete(cid), 200, "its context is deleted all the same")

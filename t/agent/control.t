@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""init and its control channel: cells begin, are seen, end; nobody blocks it."""
+"""Tests that init starts, lists and ends cells over its control channel, and that no
+client blocks init."""
 import os
 import socket
 import sys
@@ -129,7 +130,7 @@ def a_launch_has_the_descriptors_it_announces():
 
 
 def many_ends_in_one_life_leave_room_for_the_next():
-    for i in range(10000):  # more than are remembered
+    for i in range(10000):  # more seals than init remembers
         box.ask("seal", session=f"x{i:019d}", generation=1)
     s = box.session()
     same(box.run(s, "echo lives")["stdout"], "lives\n", "a new one starts")
@@ -165,13 +166,13 @@ def term_leaves_time_to_those_who_do_not():
 
 def a_tenant_cannot_end_its_cell_by_signals():
     if box.sanitized:
-        return  # a signal that has a handler reaches the first process, too
+        return  # the sanitizer's signal handlers let signals reach the first process
     s = box.session()
-    # wait: nothing happens; a machine that is slower hides a fault, no more
+    # wait: nothing may happen; a slower machine only hides a fault
     same(box.run(s, "for i in $(seq 64); do kill -$i 1; done 2>/dev/null; sleep 0.2; echo here")
          .get("stdout"), "here\n", "signals to the cell's first process do nothing")
     box.run(s, "kill -TERM $(pgrep -f 'sandlease-agent wrapper'); exit")
-    time.sleep(0.5)  # wait: as above; told to end, a wrapper goes when nobody else is left
+    time.sleep(0.5)  # wait: as above; a wrapper that obeyed would end once its cell is empty
     same(box.run(s, "echo here").get("stdout"), "here\n", "nor does one to its wrapper")
     box.ask("kill", session=s, waitMs=10000)
 
@@ -245,7 +246,7 @@ def silent_askers_do_not_block_others():
     begin = time.monotonic()
     ok(box.ask("ping")["ok"], "60 connections that say nothing do not block a ping")
     more = [box.connect() for _ in range(60)]
-    # wait: one after the other they would take 120 s
+    # wait: one after the other, these connections would take 120 s
     ok(box.ask("ping")["ok"] and time.monotonic() - begin < 60, "nor do more than it can hold")
     same(silent[0].recv(10), b"", "a silent connection is closed")
     for s in silent + more:

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Nobody runs in circles when there is no descriptor left to accept with."""
+"""Tests that relay and init do not loop when they have no descriptor left for accept()."""
 import os
 import resource
 import socket
@@ -10,10 +10,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from box import Box  # noqa: E402
 from tap import PATIENCE, Skip, case, equal, run_cases, true  # noqa: E402
 
-LOOK_S = 1.5  # wait: a slow machine gives a busy loop less, which makes nothing red
-SPARE_S = 0.1  # of the processor; a busy loop takes ten times as much
+LOOK_S = 1.5  # wait: a busy loop uses less on a slow machine, which never fails the test
+SPARE_S = 0.1  # seconds of CPU time; a busy loop takes ten times as much
 
-INIT_POLLS = 66  # as many as init polls, fewer than make it take no more requests
+INIT_POLLS = 66  # entries in init's poll(); with as many descriptors init still takes requests
 
 box = Box()
 S = box.session(ports=[8000])
@@ -27,8 +27,8 @@ def used_s(pid):
 
 
 class Starved:
-    """A process that has `most` descriptors, and may have no more.  Fewer would
-    make poll() fail, which takes no longer list than that."""
+    """Lowers the descriptor limit of a process to `most`, so that it can open no more.  A
+    lower limit would make poll() fail, because poll() refuses a longer list than that."""
 
     def __init__(self, pid, most):
         self.pid, self.most = pid, most
@@ -49,7 +49,7 @@ def connected(path, kind=socket.SOCK_STREAM):
 
 
 def waits_quietly(pid, path, kind=socket.SOCK_STREAM, most=4):
-    """The client that came meanwhile."""
+    """Checks that a starved process does not loop; returns the client that waits for it."""
     with Starved(pid, most):
         client = connected(path, kind)
         before = used_s(pid)
@@ -72,7 +72,7 @@ def init_waits_until_there_is_one():
     if not box.root.there:
         raise Skip("only root can see how many it has")
     asking = []
-    while len(box.root.fds(init)) < INIT_POLLS:  # each may yet say what it wants
+    while len(box.root.fds(init)) < INIT_POLLS:  # init keeps silent connections open
         asking.append(connected(box.control, socket.SOCK_SEQPACKET))
     client = waits_quietly(init, box.control, socket.SOCK_SEQPACKET, max(box.root.fds(init)) + 1)
     client.send(b'{"op":"ping","incarnation":"%s"}' % box.incarnation.encode())

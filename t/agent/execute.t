@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""api/execute and api/execute/stream: shells, timeouts, trees, streams."""
+"""Tests api/execute and api/execute/stream: shells, timeouts, process trees, streams."""
 import os
 import re
 import sys
@@ -134,7 +134,7 @@ def a_cut_off_body_is_not_taken():
 
 
 def a_background_child_does_not_hold_the_answer():
-    # a call that waited for the child would have no answer within its patience
+    # if the call waited for the child, no answer would come before the test's own limit
     for command in ("sleep 1000 & echo started", "(sleep 1000 &); echo started",
                     "setsid sleep 1000 & echo started"):
         for how in ({}, {"sessionId": ALONE}):
@@ -156,7 +156,7 @@ def a_background_child_does_not_hold_the_answer():
 
 
 TREE = ("sleep 4001 & setsid sleep 4002 & (setsid bash -c 'sleep 4003 & disown; exec sleep 4004' &) ; "
-        # wait: of the command, for its tree to grow
+        # wait: the command needs time to start its whole tree
         "env -i /bin/bash -c '(env -i /usr/bin/setsid /usr/bin/sleep 4005 &)' ; sleep 0.2; "
         "sleep 4006; echo never >/workspace/never")
 
@@ -175,9 +175,10 @@ def sleepers(session=None):
 
 
 def times_out(arrived, command, **fields):
-    """Its answer when its time was over, and that time.  A machine on which the
-    command does not come to where it hangs gets more: `arrived` tells."""
-    for ms in (150, 1500, 15000):  # the last one decides
+    """Returns the answer of a command that timed out, and the limit used.  If a slow
+    machine ends the command before it hangs (see `arrived`), the test tries a longer
+    limit."""
+    for ms in (150, 1500, 15000):  # the answer with the last limit counts
         a = box.run(S, command, timeoutMs=ms, **fields)
         if arrived(a):
             break
@@ -186,7 +187,7 @@ def times_out(arrived, command, **fields):
 
 def a_timeout_ends_the_whole_tree():
     for name, fields in (("in a shell", {}), ("sessionless", {"sessionId": ALONE})):
-        # wait: its time is over sooner or later
+        # wait: the time limit ends this command on any machine
         a = box.run(S, TREE, timeoutMs=700, **fields)
         if fields:
             same((a["status"], a["exitCode"]), (200, 124), f"{name}: exit code 124")
@@ -217,12 +218,12 @@ def a_timeout_leaves_the_shell_and_the_rest():
     a, _ = times_out(lambda a: a["context"]["stdout"] != "",
                      "trap '' TERM INT; echo deaf; sleep 4007; sleep 4007", sessionId="keep")
     same((a["status"], a["context"]["shellReplaced"]), (500, False), "traps do not help")
-    # wait: it takes milliseconds
+    # wait: this command takes milliseconds
     same(box.run(S, "echo quick", timeoutMs=60000)["stdout"], "quick\n", "in time is in time")
     box.run(S, "pkill -x sleep")
 
 
-# what is left of each when its first sleep is ended must not be done
+# After the first sleep of each list is killed, the rest of the list must not run.
 LISTS = (
     "sleep 4010; touch wrong",
     "sleep 4010\ntouch wrong\nwhile :; do\ntouch wrong\ndone\n",
@@ -289,7 +290,7 @@ def a_shell_that_does_not_yield_is_replaced():
 
 def one_shot_settings_end_with_their_call():
     box.run(S, "cd /usr; export A=1; f() { sleep 4013; }", sessionId="once")
-    brief = {"timeoutMs": 100}  # wait: it is over sooner or later
+    brief = {"timeoutMs": 100}  # wait: the time limit ends this command on any machine
     for command, more in (("false", {}), ("(exit 3)", {}), ("sleep 4013", brief),
                           ("cd /; while :; do A=3; done", brief), ("f", brief), ("if", {})):
         box.run(S, command, cwd="/etc", env={"A": "2", "NEW": "x"}, sessionId="once", **more)
@@ -299,7 +300,7 @@ def one_shot_settings_end_with_their_call():
 
 def a_fork_bomb_is_ended_by_its_timeout():
     bomb = "f() { f | f & }; f; sleep 4000"
-    # wait: its time is over sooner or later
+    # wait: the time limit ends this command on any machine
     a = box.run(S, bomb, timeoutMs=500, sessionId="bomb")
     same(a["status"], 500, "a fork bomb is ended by its timeout")
     same(box.run(S, "echo well", sessionId="after")["stdout"], "well\n", "and the session is well")
@@ -319,7 +320,7 @@ def a_dead_shell_is_told_once():
 
 
 def signal(name):
-    """For a command that waits for a file."""
+    """Creates the file that a command waits for."""
     with open(os.path.join(box.dir, "storage", S, "workspace", name), "w"):
         pass
 
@@ -335,7 +336,7 @@ def one_shell_is_serial_others_are_not():
                   ["exitCode"] == 0), "another shell does not wait for it")
     t = threading.Thread(target=late)
     t.start()
-    # wait: its turn does not come before we say so
+    # wait: this command waits for its shell, which is busy until signal()
     a = box.run(S, "echo x", sessionId="serial", timeoutMs=50)
     same((a["status"], a["message"]), (500, "Command timeout after 50ms"),
          "waiting for one's turn counts")
@@ -355,7 +356,7 @@ def output_is_bounded():
 
 
 def a_stream_comes_line_by_line():
-    # each piece waits until the one before it has arrived
+    # the command prints each piece only after the test has read the piece before
     after = {"one\n": "1", "two\n": "2", "thr": "3", "h\ufffd": "4"}
     events = []
     for _, e in box.stream(S, "w() { until [ -e /workspace/w$1 ]; do sleep 0.02; done; }; "
@@ -385,7 +386,7 @@ def a_stream_inherits_and_changes_nothing():
 
 
 def a_stream_with_a_timeout():
-    # wait: its time is over sooner or later
+    # wait: the time limit ends this command on any machine
     events = [e for _, e in box.stream(S, "echo x; " + TREE, timeoutMs=700)]
     same([e["type"] for e in events][-2:], ["error", "complete"], "an error, then complete")
     same((events[-2]["error"], events[-2]["data"], events[-1]["exitCode"]),
@@ -395,7 +396,7 @@ def a_stream_with_a_timeout():
 
 def a_client_that_does_not_read_has_no_more_time():
     body = {"command": "exec yes 4031.031",
-            "timeoutMs": 500}  # wait: its time is over sooner or later
+            "timeoutMs": 500}  # wait: the time limit ends this command on any machine
     r = box.request(S, "POST", "/api/execute/stream", body)
     mark = b"4031.031"
 
@@ -439,7 +440,7 @@ def a_silent_stream_has_a_heartbeat():
 def many_at_once():
     results = []
     def one(i):
-        # wait: of the command, so that many run at once
+        # wait: each command sleeps, so that many run at once
         results.append(box.run(S, f"sleep 0.5; echo {i}", sessionId=ALONE)["stdout"] == f"{i}\n")
     threads = [threading.Thread(target=one, args=(i,)) for i in range(40)]
     for t in threads:

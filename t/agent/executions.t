@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Commands by their ids: what is ended, what is told, and what goes on."""
+"""Tests that commands can be ended, listed and repeated by their ids, and which commands go on."""
 import json
 import os
 import sys
@@ -11,7 +11,7 @@ from tap import ok, run, same  # noqa: E402
 
 box = Box()
 S = box.session()
-LONG = "sleep 4000"  # wait: of the command, which is ended
+LONG = "sleep 4000"  # wait: the test ends this command
 
 
 def there(name):
@@ -19,7 +19,7 @@ def there(name):
 
 
 def begin(name, command=LONG, path="/api/execute", **fields):
-    """A command that is under way; it leaves a file when it has begun."""
+    """Starts a command and waits until its file says that the command has begun."""
     r = box.request(S, "POST", path, {
         "command": f"touch /workspace/{name}; {command}; touch /workspace/{name}.wrong",
         "executionId": name, **fields})
@@ -49,7 +49,7 @@ def ids():
 
 
 def gone(name):
-    """True when it was ended and nothing of its list ran afterwards."""
+    """True when the command was ended and the rest of its list did not run."""
     return eventually(lambda: name not in ids()) and not there(name + ".wrong")
 
 
@@ -90,7 +90,7 @@ def a_process_of_its_own_is_like_the_shell():
     a = box.run(S, "f 3; echo $A$b $PWD; cd /; A=9; exit 5", sessionId="like", shell=False)
     same((a["exitCode"], a["stdout"]), (5, "f3\n12 /tmp\n"), "it has the shell's state")
     same(box.run(S, "echo $A $PWD", sessionId="like")["stdout"], "1 /tmp\n", "and changes nothing of it")
-    a = box.run(S, LONG, sessionId="like", shell=False, timeoutMs=100)  # wait: it always ends then
+    a = box.run(S, LONG, sessionId="like", shell=False, timeoutMs=100)  # wait: this limit always ends the command
     same((a["status"], a["exitCode"]), (200, 124), "a time limit holds")
     got = [e for _, e in box.stream(S, "echo a; exit 6", shell=False)]
     same([e.get("data", e.get("exitCode")) for e in got[1:]], ["a\n", 6], "a stream has one anyway")
@@ -101,7 +101,7 @@ def a_process_of_its_own_is_like_the_shell():
 def bash_says_nothing_of_what_we_kill():
     for command in ("echo last >&2; " + LONG, LONG + " | cat", "trap '' TERM; echo last >&2; " + LONG,
                     "printf last >&2; trap '' TERM; " + LONG):
-        a = box.run(S, command, timeoutMs=200)  # wait: it always ends then
+        a = box.run(S, command, timeoutMs=200)  # wait: this limit always ends the command
         same(a["context"]["stderr"].strip(), "last" if "last" in command else "", command)
     r = begin("said", "echo Terminated >&2; touch /workspace/said.now; " + LONG, sessionId="said")
     assert eventually(lambda: there("said.now")), "it does not come so far"
@@ -160,10 +160,10 @@ def streams_have_ids():
 
 
 def code_has_ids():
-    code = "import time\nopen('/workspace/cell', 'w')\ntime.sleep(4000)"  # wait: of the code, which is ended
+    code = "import time\nopen('/workspace/cell', 'w')\ntime.sleep(4000)"  # wait: the test ends this code
     r = box.request(S, "POST", "/api/execute/code", {"code": code, "executionId": "cell"})
     assert eventually(lambda: there("cell")), "it does not begin"
-    # the second waits for its turn
+    # the second execution waits for its turn
     late = box.request(S, "POST", "/api/execute/code", {"code": "1", "executionId": "late"})
     assert eventually(lambda: ids() == ["cell", "late"]), ids()
     same(cancel("late"), (200, True), "a cell that waits is ended")
@@ -219,7 +219,7 @@ def what_is_started_in_that_moment_ends_too():
 
 
 def a_shell_has_its_terminal():
-    marks = {"ta": "4001", "tb": "4002"}  # wait: of the programs, which are ended
+    marks = {"ta": "4001", "tb": "4002"}  # wait: the test ends these programs
 
     def alive():
         return [name for name, mark in marks.items()
@@ -260,7 +260,7 @@ def a_command_ends_with_its_client_if_that_is_wanted():
         begin(name, path=path, sessionId=name, onDisconnect="kill").close()
         ok(gone(name), path)
         same(box.run(S, "echo ok", sessionId=name)["stdout"], "ok\n", "its shell is usable")
-    code = "import time\nopen('/workspace/left', 'w')\ntime.sleep(4000)"  # wait: of the code, which is ended
+    code = "import time\nopen('/workspace/left', 'w')\ntime.sleep(4000)"  # wait: the test ends this code
     r = box.request(S, "POST", "/api/execute/code", {"code": code, "executionId": "left", "onDisconnect": "kill"})
     assert eventually(lambda: there("left")), "it does not begin"
     r.close()
@@ -271,7 +271,7 @@ def a_command_ends_with_its_client_if_that_is_wanted():
 
 
 def else_it_goes_on():
-    go = "until [ -e /workspace/go ]; do sleep 0.02; done"  # wait: for us
+    go = "until [ -e /workspace/go ]; do sleep 0.02; done"  # wait: for the test's file
     for path in ("/api/execute", "/api/execute/stream"):
         name = path.replace("/", "") + "on"
         begin(name, go, path=path, sessionId=name, onDisconnect="continue").close()
@@ -298,7 +298,7 @@ def a_key_runs_a_command_once():
             ("a result", "echo x >>/workspace/count; wc -l </workspace/count", {}, 200),
             ("a failure", "echo x >>/workspace/count; false", {}, 200),
             ("a shell that exits", "echo x >>/workspace/count; exit 3", {}, 410),
-            # wait: it always ends then
+            # wait: this limit always ends the command
             ("a timeout", "echo x >>/workspace/count; " + LONG, {"timeoutMs": 200}, 500),
             ("one beside", "echo x >>/workspace/count; exit 3", {"shell": False}, 200),
             ("a background process", "echo x >>/workspace/count", {"background": True}, 200)):
@@ -321,14 +321,14 @@ def a_key_belongs_to_its_body():
 
 
 def a_repeat_waits_for_the_first():
-    go = "echo x >>/workspace/waited; until [ -e /workspace/go2 ]; do sleep 0.02; done; echo done"  # wait: for us
+    go = "echo x >>/workspace/waited; until [ -e /workspace/go2 ]; do sleep 0.02; done; echo done"  # wait: for the test's file
     got = []
     threads = [threading.Thread(target=lambda: got.append(once(go, "waits", sessionId="waits"))) for _ in range(5)]
     for t in threads:
         t.start()
     ok(eventually(lambda: there("waited")), "one of five runs")
     left = box.request(S, "POST", "/api/execute", {"command": go, "sessionId": "waits"}, HTTP_IDEMPOTENCY_KEY="waits")
-    left.close()  # a repeat that does not stay
+    left.close()  # a repeat whose client leaves
     box.run(S, "touch /workspace/go2", sessionId="looks")
     for t in threads:
         t.join()
@@ -339,7 +339,7 @@ def a_repeat_waits_for_the_first():
 
 def what_never_ran_may_run():
     r = begin("busy", sessionId="busy")
-    # wait: it cannot have its turn
+    # wait: the shell is busy, so this command cannot begin
     same(once("touch /workspace/ran", "never", sessionId="busy", timeoutMs=50).status, 500, "its turn did not come")
     cancel("busy")
     result(r)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Members of a body that a route does not know are told, on every route."""
+"""Tests that every route reports the members of a body that it does not know."""
 import itertools
 import json
 import os
@@ -15,8 +15,8 @@ S = box.session()
 numbers = itertools.count()
 TOP = os.environ.get("top_srcdir", ".")
 
-# A body for each route that takes one; what the SDK sends is known everywhere.
-HOUR = 3600000  # wait: a limit that nothing here comes near
+# A body for each route that takes one; every route knows the fields of the SDK.
+HOUR = 3600000  # wait: a limit that no request here comes near
 BODIES = {
     "/api/session/create": {"id": "fields", "cwd": "/tmp", "env": {}, "commandTimeoutMs": HOUR},
     "/api/session/delete": {"sessionId": "fields"},
@@ -64,9 +64,9 @@ def path_of(route):
 
 
 def post(route, more=None):
-    """The head of the answer, and its first object."""
+    """Returns the head of the answer and its first JSON object."""
     body = {**BODIES[route], **(more or {})}
-    if "executionId" in body:  # a stream that was left may run still
+    if "executionId" in body:  # a stream whose client left may still run under its id
         body["executionId"] = "e%d" % next(numbers)
     r = box.request(S, "POST", path_of(route), body)
     text = b""
@@ -91,7 +91,7 @@ def every_route_has_a_body_here():
 
 
 def what_is_known_is_not_called_ignored():
-    # in this order: some make what others need
+    # the order matters: some routes make files and processes that later routes need
     for route in BODIES:
         header, body = post(route)
         ok(header is None and "ignored" not in body, route, (header, body))
@@ -101,7 +101,7 @@ def what_is_not_known_is_told():
     for route in BODIES:
         header, body = post(route, {"colour": "red", "a,b": 1})
         same(header, "colour", route)
-        # an error says it in the header only
+        # an error reports unknown members in the header only
         if "code" not in body and body.get("type") != "error":
             same(body.get("ignored"), ["colour", "a,b"], route + " and its first object")
 

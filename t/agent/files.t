@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""api/write and api/read."""
+"""Tests api/write and api/read."""
 import base64
 import os
 import sys
@@ -44,7 +44,7 @@ def what_was_written_is_read():
          "text as base64 when asked for")
     a = read("/workspace/b.bin", encoding="utf-8")
     same((a["encoding"], "\ufffd" in a["content"]), ("utf-8", True), "bytes as text when asked for")
-    # the oldest clients say "utf8" of every file
+    # the oldest clients send "utf8" for every file
     same(read("/workspace/b.bin", encoding="utf8")["encoding"], "base64", "bytes taken for text")
     write("/workspace/nul.txt", "h\0é\n", unknown=1)
     a = read("/workspace/nul.txt")

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""init freezes cells in the order it was told to, and lets go what is to end."""
+"""Tests that init freezes and thaws cells in the order of its requests, refuses late
+ones, and thaws a cell before ending it."""
 import os
 import sys
 import tempfile
@@ -12,7 +13,7 @@ box = Box()
 
 
 class Freezer:
-    """Stands for the kernel's file: what was written there last."""
+    """Stands in for the kernel's freezer file; word() is the last word written there."""
 
     def __init__(self):
         self.file = tempfile.TemporaryFile()

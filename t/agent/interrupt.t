@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The wrapper's part of an interruption: who is meant, and what shells keep."""
+"""Tests which commands an interrupt ends in the wrapper, and which state their shells keep."""
 import itertools
 import os
 import sys
@@ -13,9 +13,10 @@ numbers = itertools.count()
 
 
 def queue(session, command, count):
-    """A call that is under way; `count` are then.  It counts as running before an
-    interruption can find it, but its limit, longer than the others', is told after that."""
-    limit = 600000 * count  # wait: of the command, never reached
+    """Starts a call and waits until `count` calls are under way.  The wrapper counts the
+    call before an interrupt can find it, but reports its limit, which is longer than the
+    others', only after that."""
+    limit = 600000 * count  # wait: a limit that the command never reaches
     r = box.request(session, "POST", "/api/execute", {"command": command, "timeoutMs": limit})
 
     def under_way():
@@ -31,7 +32,8 @@ def there(session, path):
 
 
 def start(session, command):
-    """The only call; it counts as running before its shell has begun with it."""
+    """Starts the only call of a session and waits until its shell has begun the command,
+    because the wrapper counts the call earlier."""
     path = "/workspace/.begun%d" % next(numbers)
     r = queue(session, "echo >%s; %s" % (path, command), 1)
     if not eventually(lambda: there(session, path)):
@@ -48,7 +50,7 @@ def result(request):
 def commands_that_wait_for_their_shell_never_run():
     s = box.session()
     running = start(s, "echo began; sleep 1000")
-    # several: one that is begun by mistake may be ended before it does anything
+    # several calls: an interrupt may end one that was begun by mistake before its echo
     queued = [queue(s, "echo wrong > /workspace/wrong", 2 + i) for i in range(8)]
     same(box.forward("interrupt", s)["interrupted"], 9, "one runs, the others wait")
     same(result(running)[:2], (130, True), "it is interrupted")
@@ -101,7 +103,7 @@ def options_of_the_shell_survive():
 
 def a_shell_that_waits_for_its_next_command_tells_as_well():
     s = box.session()
-    # it swallows the word that it is ready again: the wrapper takes it to be busy
+    # the shell swallows its "ready" report, so the wrapper believes that it is busy
     running = start(s, """here=kept; builtin() { case "$*" in
         "printf x"*) unset -f builtin; touch /workspace/ended;;
         *) command builtin "$@";; esac; }""")
@@ -130,7 +132,7 @@ def nothing_in_the_tenants_hands_lets_a_list_go_on():
 def a_command_that_ends_in_that_moment_does_no_harm():
     s = box.session()
     for i in range(20):
-        # wait: of the command, so that it ends at any moment
+        # wait: the command's length varies, so that it ends at any moment
         r = box.request(s, "POST", "/api/execute", {"command": "sleep 0.0%d" % (i % 4)})
         box.forward("interrupt", s)
         j = r.all().json()

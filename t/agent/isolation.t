@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""What a session cannot do: see, signal or disturb others, get out, stay."""
+"""Tests that a session cannot see, signal or disturb others, leave its cell, or outlive it."""
 import json
 import os
 import sys
@@ -126,7 +126,7 @@ def no_privilege_is_left():
 
 
 def the_wrapper_is_closed_to_its_tenant():
-    # the first process is a copy of init, whose memory has been other sessions', too
+    # the cell's first process is a copy of init, whose memory held data of other sessions
     for who, pid in (("its", sh(A, "pgrep -f 'sandlease-agent wrapper'")), ("the cell's", "1")):
         same(sh(A, f"cat /proc/{pid}/environ /proc/{pid}/maps 2>&1 | grep -vc denied; "
                    f"ls /proc/{pid}/fd 2>&1 | grep -c denied"), "0\n1",
@@ -139,7 +139,7 @@ def the_wrapper_is_closed_to_its_tenant():
 
 def descriptors_of_commands_are_the_allowed_ones():
     look = ("import os; print([f for f in sorted(map(int, os.listdir(\"/proc/self/fd\"))) "
-            "if f != 3])")  # 3 is the listing's own
+            "if f != 3])")  # descriptor 3 is the one that listdir() opened
     for name, fields in (("in a shell", {"sessionId": "fds"}),
                          ("sessionless", {"sessionId": "__DISABLE_SESSION__"})):
         for how, command in (("", f"python3 -c '{look}'"), (" behind a pipe", f"true | python3 -c '{look}'"),
@@ -151,7 +151,7 @@ def descriptors_of_commands_are_the_allowed_ones():
 
 
 def kinds(fds):
-    """What descriptors are, without the numbers of sockets."""
+    """Returns the kinds of the descriptors, without the numbers of sockets."""
     return sorted(v.partition(":")[0].partition("[")[0] for v in fds.values())
 
 
@@ -167,14 +167,15 @@ def descriptors_of_ours_are_the_allowed_ones():
     same(sorted(set(ours.values()) & {"/dev/null", box.log, box.lock.name}),
          sorted({"/dev/null", box.log, box.lock.name}), "init: the standard three and the lock")
     channels = len(box.ask("list")["cells"])
-    # it closes a connection after its answer: what we just asked may be open still
+    # init closes a connection after its answer: this request's may still be open
     sockets = lambda: len([v for v in box.root.fds(init).values() if v.startswith("socket:")])
     eventually(lambda: sockets() == 1 + channels)
     same(sockets(), 1 + channels, "init: the listener and a channel per cell")
     same([v for v in ours.values() if v.startswith("/") and v not in
           ("/dev/null", box.log, box.lock.name)], [], "init: no other file")
     for pid in box.named("sandlease-cell"):
-        # it closes the channel after it has started the wrapper, which may serve before
+        # a cell's first process closes its channel after it has started the wrapper, so
+        # the wrapper may serve before
         eventually(lambda: kinds(box.root.fds(pid)) == standard)
         same(kinds(box.root.fds(pid)), standard, "a cell's first process: the standard three")
     wrapper = box.root.fds(box.named("sandlease-wrap")[-1])
@@ -209,7 +210,7 @@ def what_is_killed_is_gone():
 
 def where_no_group_limits_memory_init_does():
     if box.sanitized:
-        return  # the wrapper alone is more than that
+        return  # a sanitized wrapper alone needs more memory than this limit
     s = box.session(memoryMb=96)
     hog = 'x = bytearray(40 << 20); open("of-%d", "w"); import time; time.sleep(1000)'
     for i in range(4):

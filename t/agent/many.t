@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-# long: it ends 70,000 sessions one after the other
-"""One life of a sandbox sees more sessions end than init could ever remember by
-number: the last one is launched, stopped and refused as the first was."""
+# long: the test ends 70,000 sessions one after the other
+"""Tests that init launches, stops and refuses sessions correctly after more sessions have
+ended than it could remember by number."""
 import os
 import sys
 import time
@@ -10,13 +10,13 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from box import Box, new_session  # noqa: E402
 from tap import ok, run, same  # noqa: E402
 
-MANY = 70000  # more than 16 bits count
+MANY = 70000  # more than a 16-bit counter holds
 
 box = Box()
 
 
 def now():
-    """As a launch says when it was intended."""
+    """Returns the time in the form in which a launch states its intent."""
     return time.monotonic_ns() // 1000000
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Wrappers of an older version, which no cell encloses, are found by their markers."""
+"""Tests that init finds wrappers of an older version, which have no cell, by their markers."""
 import json
 import os
 import sys
@@ -9,7 +9,8 @@ from box import Box, eventually, new_session  # noqa: E402
 from tap import ok, run, same  # noqa: E402
 
 OLD, HIDDEN, DEAF, MANY = [new_session() for _ in range(4)]
-# as a wrapper they have no capabilities: init could not look into those who do
+# These processes have no capabilities, like a wrapper: init could not read the
+# environment of a process that has some.
 SLEEP = "setpriv --ambient-caps -all --inh-caps -all sleep 1000 &"
 box = Box(before=f"""
 SANDLEASE_SESSION_ID={OLD} SANDLEASE_INSTANCE_ID=old SANDLEASE_GENERATION=2 {SLEEP}
@@ -47,7 +48,7 @@ def it_is_given_the_time_that_was_asked_for():
     with box.connect() as waiting:
         waiting.send(json.dumps({"op": "look", "incarnation": box.incarnation, "session": OLD,
                                  "waitMs": 10000}).encode())
-        box.ask("ping")  # what came before it has been read by then
+        box.ask("ping")  # init has read the earlier request by then
         ok(box.ask("term", session=OLD)["ok"], "SIGTERM reaches it")
         same(json.loads(waiting.recv(65536))["wrappers"], [], "a look waits until it is gone")
 
@@ -61,7 +62,7 @@ def one_that_does_not_hear_is_killed():
 
 
 def all_of_them_are_ended():
-    # the one that is HIDDEN besides; what has not become sleep yet has no marker
+    # 13 with the HIDDEN process; a process has its marker once it has become sleep
     ok(eventually(lambda: len(box.named("sleep")) == 13), "twelve are there")
     same(len(look(MANY)), 8, "a list has an end")
     same(box.ask("kill", session=MANY, waitMs=10000)["wrappers"], [], "SIGKILL reaches the others as well")

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""api/process where the disk takes no more, and what outlives its process."""
+"""Tests api/process on a full disk, and processes that outlive the one that started them."""
 import os
 import sys
 
@@ -28,7 +28,7 @@ def ended(session, pid):
 
 
 def a_disk_that_takes_no_more_does_not_hurt():
-    s = box.session(fileMb=3)  # which no file of the wrapper's may exceed either
+    s = box.session(fileMb=3)  # the limit also applies to the wrapper's own files, such as logs
     pid = start(s, "echo first; head -c 6000000 /dev/zero | tr '\\0' x; echo last >&2; exit 3")
     p = ended(s, pid)
     same((p["status"], p["exitCode"]), ("failed", 3), "it runs to its end")

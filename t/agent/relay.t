@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Exposed ports: one request and its response, tunnels, backpressure, hostile answers."""
+"""Tests the relay of exposed ports: one request and its response, tunnels, backpressure,
+hostile answers."""
 import array
 import fcntl
 import os
@@ -104,7 +105,7 @@ def ask(port, request=GET):
 
 
 def heard(c, word, begin=b"HTTP/1.1 101 "):
-    """What comes until `word`; the answer's head may stand before it."""
+    """Returns the bytes up to `word`; the head of the answer may precede them."""
     out = b""
     while not out.endswith(word):
         piece = c.recv(65536)
@@ -204,7 +205,7 @@ def memory():
 
 
 def unread(c):
-    """How much lies in the client's socket."""
+    """Returns how many bytes wait unread in the client's socket."""
     size = array.array("i", [0])
     fcntl.ioctl(c, termios.FIONREAD, size)
     return size[0]
@@ -214,12 +215,12 @@ def who_does_not_read_holds_no_memory():
     before = memory()
     slow = [ask(8002) for _ in range(50)]
     ok(eventually(lambda: all(unread(c) > 65536 for c in slow)), "it comes as far as their sockets")
-    # 64 KiB for each, several times that where a sanitizer shadows them; each
-    # of them could have had 256 MiB.
+    # The relay needs 64 KiB for each client, several times that with a sanitizer; without
+    # backpressure each client could take 256 MiB.
     ok(memory() - before < 50 * 512, "50 readers that do not read", f"{before} {memory()}")
     start(8004, "stuck")
     stuck = ask(8004)
-    stuck.settimeout(1)  # wait: a relay that is slower takes less, which is no fault
+    stuck.settimeout(1)  # wait: a slower relay takes less, which is no fault
     sent = 0
     try:
         while sent < 1 << 26:
@@ -300,7 +301,7 @@ def nothing_is_answered_before_it_is_asked():
     start(8009, "hasty")
     expose(8009)
     c = dial(8009)
-    c.settimeout(0.3)  # wait: nothing comes; a machine that is slower hides a fault, no more
+    c.settimeout(0.3)  # wait: nothing may come; a slower machine only hides a fault
     try:
         ok(False, "an app that speaks first is not heard", c.recv(65536))
     except socket.timeout:
@@ -320,13 +321,13 @@ def bytes_are_activity():
     c.recv(1)
     a = box.forward("status", S)
     same((a["busy"], a["relays"]), (False, 1), "an open connection is not work")
-    # wait: bracketed by our own clock
+    # wait: the test's own clock is the upper bound
     ok(a["idleMs"] <= (time.monotonic() - begin) * 1000 + 1, "a byte on it is", a)
     c.close()
 
 
 def said(what, method=b"GET", more=b""):
-    """What passes when the app says this and keeps its connection open."""
+    """Returns what the relay passes on when the app sends `what` and keeps its connection open."""
     return rest(ask(8007, b"%s / HTTP/1.1\r\nHost: x\r\n%sX-Said: %d\r\n\r\n%s" % (
         method, more, len(what), what)))
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""api/terminal from many sides at once, and the end of a session with some."""
+"""Tests api/terminal with many clients at once, and the end of a session that has terminals."""
 import base64
 import json
 import os
@@ -23,7 +23,7 @@ def type_in(session, text, tid="default"):
 
 
 def events(session, tid="default"):
-    """All of them, of a terminal that ends."""
+    """Returns all events of a terminal that ends."""
     answer = box.call(session, "GET", f"/api/terminal/{tid}/stream").body.decode()
     return [json.loads(line[6:]) for line in answer.splitlines() if line.startswith("data: ")]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""What a session has on disk is measured, however it hides it; and nobody but
-the child that measures may read so much."""
+"""Tests that init measures all that a session has on disk, also hidden files, and that
+only the measuring child may read so much."""
 import os
 import sys
 
@@ -17,7 +17,7 @@ READING = 1 << 2 | 1 << 19
 def usage(session):
     answers = []
 
-    def told():  # busy: who measured last has answered, and is not quite gone
+    def told():  # busy: the child that measured last has answered, but has not yet exited
         answers.append(box.ask("usage"))
         return answers[-1].get("code") != "busy"
     eventually(told)
@@ -31,7 +31,7 @@ def megabytes(session):
 
 
 def background(session, program):
-    """Runs until the cell ends, and has said that it is so far."""
+    """Starts a Python program that runs until the cell ends, and waits until its setup is done."""
     box.run(session, "cat >hide.py <<'END'\nimport ctypes, mmap, os, signal\n" + program +
             "\nopen('far', 'w').close()\nsignal.pause()\nEND\n"
             "(exec python3 hide.py) >/dev/null 2>&1 &")
@@ -114,7 +114,7 @@ def what_is_being_sent_to_a_process_is_not_all():
     end(s)
 
 
-# The main thread is gone, and with it what /proc/PID shows of the process.
+# The main thread has exited, so /proc/PID no longer shows the process's files.
 THREAD = """
 import threading
 libc = ctypes.CDLL(None)
@@ -125,7 +125,7 @@ ready.wait()
 open('far', 'w').close()
 %s
 """
-# CLONE_FILES: the thread has a table of descriptors of its own
+# CLONE_FILES: this thread gets its own table of descriptors.
 OWN_TABLE = """
 def hide():
     libc.unshare(0x400)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""api/watch: what happens to files is told, all of it and once."""
+"""Tests that api/watch reports every change of files exactly once."""
 import os
 import sys
 import threading
@@ -14,7 +14,7 @@ world = World(box)
 here, put, fresh = world.here, world.put, world.fresh
 
 
-# ---- what is told
+# ---- reported events
 
 def every_kind_of_change_is_told():
     where = fresh("kinds")
@@ -65,7 +65,7 @@ def names_may_be_anything():
 # ---- trees
 
 def grow(at):
-    """A tree at that place; all that is in it."""
+    """Makes a tree at that place; returns the paths of all that is in it."""
     made = [at]
     os.makedirs(here(at, "b/c/d"))
     for sub in ("", "b", "b/c", "b/c/d"):
@@ -77,7 +77,8 @@ def grow(at):
 
 
 def until_made(w, wanted):
-    """What is told as made, until all of that was; ends with an error otherwise."""
+    """Returns the created paths until all wanted ones were reported; any other event is
+    an error."""
     made = []
     while not set(made) >= set(wanted):
         event = w.next()
@@ -96,7 +97,7 @@ def what_is_made_in_new_directories_is_told_once():
         put("deep/m")
     same(sorted(until_made(w, wanted + ["deep/m"])), sorted(wanted + ["deep/m"]),
          "all of it, once")
-    # one that the kernel speaks of late may be told again
+    # the kernel may report a path late, so the wrapper may report it twice
     for i in range(30):
         until_made(w, grow("deep/r%d" % i))
     ok(True, "all of it, while it is made")
@@ -107,7 +108,7 @@ def what_is_in_a_directory_that_moves_on_is_seen():
     where = fresh("lag")
     os.mkdir(here("lag/t"))
     w = world.watch(where)
-    with world.stopped():  # what it hears of has another path by then
+    with world.stopped():  # the events name a path that has changed when the wrapper reads them
         for i in range(10):
             os.makedirs(here("lag/t/x%d/y" % i))
         os.rename(here("lag/t"), here("lag/u"))
@@ -161,7 +162,7 @@ def directories_are_followed_where_they_go():
     put("moves/in/x/y/new")
     seen = w.until("moves/in/x/y/new")
     ok(not [p for _, p in seen if "out" in p or p.endswith("/h")], "moved out: no more", seen)
-    if ("create", "moves/in/x/y/old") not in seen:  # they come in no order
+    if ("create", "moves/in/x/y/old") not in seen:  # these events come in any order
         seen += w.until("moves/in/x/y/old")
     same(sorted({p for kind, p in seen if kind == "create"}),
          ["moves/in/x/y", "moves/in/x/y/new", "moves/in/x/y/old"],

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""api/watch and watch/check: bounds, ends, and what is known later."""
+"""Tests the limits and ends of api/watch, and that watch/check knows of earlier changes."""
 import os
 import shutil
 import sys
@@ -110,7 +110,8 @@ def there_is_an_end_to_directories_and_to_watches():
         w = world.watch(where)
         w.close()
         return w.first is not None and w.first["type"] == "watching"
-    # wait: 8 s for a moment's work; who finds out by writing needs a heart's beat, 15 s
+    # wait: 8 s, for a moment's work; a wrapper that only notices by writing needs 15 s, a
+    # heartbeat
     ok(eventually(lambda: box.call(world.session, "POST", "/api/watch/check", {"path": where}).status == 200
                   and again(), 8), "those that went have left room")
 
@@ -123,7 +124,7 @@ def a_check_says_whether_something_changed():
     same((one["success"], one["status"]), (True, "unchanged"), "it begins")
     same(world.check(where, one["version"])["status"], "unchanged", "nothing happened")
     same(world.check(where, one["version"])["version"], one["version"], "the version stays")
-    for i in range(20):  # no waiting: all that was done before counts
+    for i in range(20):  # no pause: a check counts all changes made before it
         put("check", "f%d" % i)
         two = world.check(where, one["version"])
         if two["status"] != "changed" or two["version"] == one["version"]:

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""websocket.t: sandlease-ws and the wrapper, against whoever may connect."""
+"""websocket.t: tests that sandlease-ws and the wrapper withstand any client that may connect."""
 import os
 import random
 import signal
@@ -25,11 +25,11 @@ def connect(path="/ws", session=None, **how):
 
 
 def raw_frame(opcode, data=b"", fin=True, reserved=0, masked=True, length=None):
-    """A frame as the library would refuse to write it; `length` lies."""
+    """Builds a frame that the library would refuse to write; `length` may be false."""
     n = len(data) if length is None else length
     size = (bytes([n]) if n < 126 else b"\x7e" + struct.pack(">H", n) if n < 1 << 16
             else b"\x7f" + struct.pack(">Q", n))
-    if masked:  # with a mask of zeros, which changes nothing
+    if masked:  # a mask of zeros changes nothing
         size = bytes([size[0] | 0x80]) + size[1:] + bytes(4)
     return bytes([fin << 7 | reserved << 4 | opcode]) + size + data
 
@@ -39,7 +39,7 @@ def request(w, path="/api/ping", method="GET", name="x", **more):
 
 
 def answers(w, **how):
-    """What comes until the response, which is the last."""
+    """Sends a request; returns all messages up to its response, which is the last."""
     request(w, **how)
     got = [w.json()]
     while got[-1]["type"] == "stream":
@@ -48,7 +48,7 @@ def answers(w, **how):
 
 
 def lives(w=None):
-    """It serves: this one, or a new one."""
+    """Checks that the program serves this connection, or a new one."""
     mine = w or connect()
     equal(answers(mine)[-1]["body"]["message"], "pong", "an answer")
     if w is None:
@@ -91,7 +91,8 @@ def what_is_no_websocket_is_closed_with_its_code():
             ("a message in a message", raw_frame(Opcode.TEXT, b"x", fin=False) + raw_frame(Opcode.TEXT, b"x"), [1002]),
             ("no length at all", raw_frame(Opcode.TEXT, b"", length=1 << 63), [1009, 1002, None]),
             ("a close code that is none", raw_frame(Opcode.CLOSE, struct.pack(">H", 1)), [1002]),
-            # always the same: other noise may be half of a good frame, and is waited for
+            # fixed seeds: other noise may begin a valid frame, and the program would wait
+            # for its rest
             *(("noise %d" % n, random.Random(n).randbytes(4096) + b"\xff" * 20,
                [1002, 1007, 1009, None]) for n in range(10))):
         w = connect()
@@ -103,7 +104,7 @@ def what_is_no_websocket_is_closed_with_its_code():
 
 @case
 def half_a_close_code_ends_the_connection():
-    """RFC 6455 wants 1002; libwebsockets sends back the half that came."""
+    """RFC 6455 wants code 1002; libwebsockets echoes the half code that came."""
     w = connect()
     w.send_raw(raw_frame(Opcode.CLOSE, b"\x03"))
     try:
@@ -115,7 +116,7 @@ def half_a_close_code_ends_the_connection():
 
 @case
 def an_unmasked_frame_harms_nobody():
-    """libwebsockets takes it; the mask protects proxies that are not ours."""
+    """libwebsockets accepts an unmasked frame; the mask protects proxies that are not ours."""
     w = connect()
     w.send_raw(raw_frame(Opcode.TEXT, b"x{", masked=False))
     equal(w.json()["code"], "PARSE_ERROR", "it is a message like others")
@@ -138,7 +139,7 @@ def thousands_of_tiny_frames_are_one_message():
     text = b'{"type":"cancel","id":"' + b"x" * 20000 + b'"}'
     w.send_raw(b"".join([raw_frame(Opcode.TEXT, fin=False)] + [
         raw_frame(Opcode.CONT, text[i:i + 1], fin=False) for i in range(len(text))] + [
-        raw_frame(Opcode.CONT)]))  # in one write, so that they come at once
+        raw_frame(Opcode.CONT)]))  # one write, so that all frames arrive at once
     equal(w.json()["code"], "INVALID_REQUEST", "an id that is too long")
     lives(w)
 
@@ -163,7 +164,7 @@ def a_message_too_large_is_closed_with_1009():
     lives()
 
 
-# ---- those who behave in other ways
+# ---- clients that behave badly
 
 @case
 def who_never_reads_waits_alone():
@@ -182,7 +183,7 @@ def who_leaves_while_much_is_sent_leaves_nothing():
     before = box.forward("status", S)
     for _ in range(5):
         w = connect()
-        # wait: a limit for a command that nobody takes from
+        # wait: a time limit for a command whose output nobody reads
         request(w, "/api/execute/stream", "POST", body={"command": "yes", "timeoutMs": 2000})
         w.json()
         w.sock.close()
@@ -276,7 +277,7 @@ def a_program_that_is_killed_is_started_again():
         equal(len(old), 1, "one program")
         box.run(S, "kill -9 $(pgrep -x sandlease-ws)", sessionId="__DISABLE_SESSION__")
         equal(w.closed(), None, "those it served")
-        until_gone(old)  # who is handed to one that is dying dies with it
+        until_gone(old)  # a client that is handed to a dying program dies with it
         w = connect()
         lives(w)
         true(box.named("sandlease-ws") != old, "another one")
@@ -295,12 +296,13 @@ def all_can_be_made_to_come_again():
 
 @case
 def whoever_does_not_yield_is_cut_off():
-    """Also where the program does not do what it is told, because it is the tenant's by now."""
+    """The wrapper cuts the connection also when the program does not obey because the
+    tenant controls it."""
     w = connect()
     lives(w)
     box.run(S, "kill -STOP $(pgrep -x sandlease-ws)", sessionId="__DISABLE_SESSION__")
     true(box.forward("ws_bounce", S)["ok"], "it answers")
-    w.sock.settimeout(0)  # it is over when that was answered
+    w.sock.settimeout(0)  # the connection is closed before ws_bounce is answered
     equal(w.closed(), None, "the connection")
     lives()
 
@@ -312,7 +314,7 @@ def the_listener_is_the_wrappers_alone():
     lives()
     with open("/proc/net/unix", encoding="utf-8") as f:
         lines = [line.split() for line in f]
-    # Flags has SO_ACCEPTCON for what listens
+    # SO_ACCEPTCON in Flags marks a listening socket
     inode, = [l[6] for l in lines if l[7:] == [os.path.join(box.dir, "s", "%s.1.ws.sock" % S)]
               and int(l[3], 16) & 0x10000]
     holders = {name for name in ("sandlease-wrap", "sandlease-ws", "sandlease-cell", "bash")

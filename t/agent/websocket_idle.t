@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-# idle: it waits for programs that end when nobody has been connected for a while
-"""websocket_idle.t: a session has sandlease-ws while somebody is connected."""
+# idle: waits for programs that end when no client has been connected for a while
+"""websocket_idle.t: tests that a session has sandlease-ws only while a client is
+connected."""
 import os
 import sys
 
@@ -29,7 +30,7 @@ def it_ends_when_nobody_is_connected_and_not_before():
     w = connect(idle)
     equal(len(box.named("sandlease-ws")), 2, "programs")
     w.close()
-    # the busy one's was started before, and would have ended before
+    # the busy session's program was started first, so it would have ended first
     true(eventually(lambda: len(box.named("sandlease-ws")) == 1), "one has ended")
     is_served(stays)
     stays.close()

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""websocket_life.t: sandlease-ws by itself, with the test as its wrapper."""
+"""websocket_life.t: tests sandlease-ws by itself; the test plays its wrapper."""
 import array
 import os
 import shutil
@@ -29,7 +29,8 @@ class Program:
         theirs.close()
 
     def connect(self, path="/ws"):
-        """A client, the wrapper's own descriptor of it, and the wrapper's end of its pair."""
+        """Returns a client, the wrapper's own descriptor of the connection, and the
+        wrapper's end of its pair."""
         client = WebSocket(self.path, path, handshake=False)
         client.send_raw(client.request.serialize())
         accepted, _ = self.listener.accept()
@@ -52,7 +53,7 @@ class Program:
 
 
 def leave(client, accepted, pair, *_):
-    """The wrapper's own descriptor of the connection is no hindrance."""
+    """The connection closes although the wrapper's own descriptor of it is still open."""
     equal(client.close(), 1000, "a polite end")
     equal(pair.recv(100), b"", "the wrapper's end")
     accepted.close()
@@ -74,7 +75,8 @@ def what_was_asked_for_comes_first():
 
 @case
 def the_pair_ends_when_the_connection_was_let_go():
-    """Not before its last frame: the wrapper ends the connection then."""
+    """The pair stays open until the last frame is sent: its end makes the wrapper close
+    the connection."""
     p = Program("life")
     stays = p.served()
     for _ in range(3):
