@@ -1,11 +1,11 @@
 #!/bin/bash
-# Where the command line finds its service and key: login, profiles, common
-# options; and what it says of addresses and commands that are none.
+# Tests where the command line finds its service and key: login, profiles, common
+# options; and its messages for wrong addresses and unknown commands.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/cli.sh"
 file=$work/.config/sandlease
 
-# try [-k KEY] COMMAND...: with KEY as the line on its standard input
+# try [-k KEY] COMMAND...: runs COMMAND with KEY as the line on its standard input
 try() {
 	local line=
 	[ "${1-}" != -k ] || { line=$2 && shift 2; }
@@ -21,7 +21,7 @@ mistake() { # NAME CODE REGEX [-k KEY] COMMAND...
 	is "$code" "$want" "$name: code $want" && like "$err" "$words" "$name: says what to do"
 }
 
-# ---- commands that are none, and help
+# ---- unknown commands, and help
 
 mistake "an unknown command" 2 '"frob" is no command; sandlease help' frob
 mistake "one with a slip" 2 '"exce" is no command; did you mean "sandlease exec"' exce
@@ -41,7 +41,7 @@ try help snapshot
 like "$out" 'snapshot create.*snapshot rm' "help of a first word has its commands"
 mistake "help of nothing" 2 'is no command' help frob
 
-# ---- addresses that are wrong
+# ---- wrong addresses
 
 key=$SANDLEASE_API_KEY url=$SANDLEASE_URL
 for wrong in "$url/" "$url/v1" "$url/v1/"; do
@@ -105,7 +105,7 @@ try --profile work whoami
 is "$code" 0 "the other profile still is"
 mistake "logout of nothing" 1 'no profile "second"' logout --profile second
 
-# ---- at a terminal the key is asked for, and not shown
+# ---- at a terminal login asks for the key, and does not show it
 
 cat >asked.py <<'END'
 import os, pty, sys
@@ -132,7 +132,7 @@ is $? 0 "a key can be typed"
 like "$asked" 'demo of demo, scope tenant' "and is tried"
 none "and not seen" "$(grep -F "$key" <<<"$asked")"
 
-# ---- a question before many are deleted
+# ---- the command line asks before it deletes many sessions
 
 try create -l batch=yes
 try create -l batch=yes

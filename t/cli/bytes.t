@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""bytes.t: what goes through `sandlease exec` is exact and is not held back."""
+"""bytes.t: tests that `sandlease exec` passes bytes exactly and without delay."""
 import hashlib
 import os
 import random
@@ -19,13 +19,13 @@ service.begin()
 CLI = os.path.join(setting("STACK_BUILD"), "sandlease")
 SID = create(isolation="session")["id"]
 ROUNDS = 50
-# wait: what is held back for the rest of a character never comes; an answer
+# wait: bytes held back for the rest of a character would never come; an answer
 # takes milliseconds, so a slow machine has a thousand times as long
 STALL = PATIENCE
 
 
 class Exec(subprocess.Popen):
-    """`sandlease exec`, which a case that fails does not leave behind."""
+    """A `sandlease exec` that is killed when its case fails."""
 
     def __init__(self, *words):
         super().__init__([CLI, "exec", *words], stdin=subprocess.PIPE,
@@ -37,7 +37,7 @@ class Exec(subprocess.Popen):
 
 
 def read_exactly(pipe, count):
-    """So many bytes; fewer when they do not come."""
+    """Reads `count` bytes; returns fewer when no more come in time."""
     got, end = b"", time.monotonic() + STALL
     while len(got) < count:
         left = end - time.monotonic()
@@ -50,7 +50,7 @@ def read_exactly(pipe, count):
     return got
 
 
-# ---- much of it
+# ---- large amounts
 
 def file_of(data):
     f = tempfile.TemporaryFile(dir=setting("STACK_DIR"))
@@ -59,26 +59,27 @@ def file_of(data):
     return f
 
 
-# It reads nothing for longer than the service waits, so that what was sent is
-# refused and sent again, while the other cases run.
+# This command reads nothing for longer than the service waits, so the service
+# refuses the bytes and the command line sends them again.  The other cases run
+# meanwhile.
 LATE_BYTES = random.randbytes(3000000)
-# wait: inside; with less the test is weaker, never red
+# wait: in the command; a shorter sleep makes the test weaker, never red
 LATE = subprocess.Popen([CLI, "exec", SID, "--", "sh", "-c", "sleep 35; sha256sum"],
                         stdin=file_of(LATE_BYTES), stdout=subprocess.PIPE)
 
 
 @case
 def much_input_arrives_whole():
-    data = random.randbytes(30000000)  # several calls
+    data = random.randbytes(30000000)  # takes several calls
     done = subprocess.run([CLI, "exec", SID, "--", "sha256sum"],
                           stdin=file_of(data), stdout=subprocess.PIPE,
                           timeout=PATIENCE, check=True)
     equal(done.stdout.split()[0].decode(), hashlib.sha256(data).hexdigest(), "sum")
 
 
-# ---- ping-pong: each answer is waited for before the next question
+# ---- ping-pong: the test waits for each answer before the next question
 
-# what looks like the beginning of a character of two, three and four bytes
+# Each looks like the beginning of a character of two, three or four bytes.
 TAILS = [b"\xc3", b"\xe2\x82", b"\xe2", b"\xf0\x9f\x98", b"\xf0"]
 
 
@@ -96,7 +97,7 @@ def bytes_that_begin_a_character_come_back_at_once():
 
 @case
 def so_do_those_of_a_command_without_input():
-    """Its output comes by another stream."""
+    """The output of a command without input comes by another stream."""
     go = "/tmp/go"
     script = ("for i in 1 2 3; do printf 'A\\303'; "
               "until [ -e %s$i ]; do sleep 0.01; done; done" % go)
@@ -107,7 +108,7 @@ def so_do_those_of_a_command_without_input():
         equal(c.wait(), 0, "exit code")
 
 
-# ---- OpenSSH, by a ProxyCommand: the longest binary conversation there is
+# ---- OpenSSH by a ProxyCommand: the longest binary conversation
 
 DIR = "/workspace/ssh"
 CONFIG = """HostKey {0}/host
@@ -119,7 +120,7 @@ StrictModes no
 
 
 def prepare_ssh():
-    """The words of an ssh to the session."""
+    """Returns the words of an ssh command that connects to the session."""
     for tool in ("/usr/sbin/sshd", "/usr/bin/ssh", "/usr/bin/ssh-keygen"):
         if not os.access(tool, os.X_OK):
             raise Skip(tool + " is not installed")

@@ -1,11 +1,11 @@
 #!/bin/bash
-# The command line over the whole life of a session, what it says when it
-# cannot, and what shells complete.
+# Tests the command line over the whole life of a session, its error messages, and
+# shell completion.
 # shellcheck disable=SC2016 # what is in single quotes is for the other shell
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/cli.sh"
 
-# ---- a life
+# ---- the life of a session
 
 try create --name one -e GREETING=hello -l team=red --sleep-after 30m
 one=$out
@@ -92,7 +92,7 @@ is "$out|$err" $'to out\ngot it|to err' "logs shows what there is"
 try logs one nobody
 is "$code" 1 "a process that is not there is an error"
 
-# ---- the end
+# ---- the end of a session
 
 try rm "$two" nobody "$three"
 is "$code" 1 "rm fails if one of them is not there"
@@ -143,13 +143,13 @@ none "the key is in no output" "$(grep -F "$key" -r out err)"
 try snapshot --help
 is "$code|$(grep -cE '^ *snapshot (create|ls|rm)' out)" '0|3' "a group of commands has help, too"
 
-# ---- what shells complete: commands, options, and what the service knows
+# ---- completion of commands, options, and names that the service knows
 
 export PATH=$STACK_BUILD:$PATH
 here=$(cd "$TOP/src/cli/completion" && pwd)
 mkdir completion && cd completion || exit 1
 touch somefile
-# another org, which has no sessions yet
+# the key of another org, which has no sessions yet
 SANDLEASE_API_KEY=$(stack_admin key create --org completion --user u) || exit 1
 id=$(sandlease create --name boxy) || exit 1
 sandlease ports add boxy 8123 >/dev/null
@@ -175,7 +175,7 @@ is "$(words exec boxy l)" '' "a command's own words are not ours"
 is "$(words cp box)" ':files boxy: ' "both sides of a copy"
 is "$(SANDLEASE_API_KEY=sl_wrong words rm '' 2>&1)" '' "no word where there is no answer"
 
-in_bash() { # WORD... the last being typed
+in_bash() { # WORD...; the last WORD is the one being typed
 	bash --norc -c '. "$0"; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
 		_sandlease; printf "%s " "${COMPREPLY[@]}"' "$here/sandlease" "$@" 2>&1
 }
@@ -192,7 +192,7 @@ else
 fi
 
 if command -v zsh >/dev/null; then
-	# what _describe would offer
+	# prints the choices that _describe would offer
 	in_zsh() { # WORD...
 		zsh -f -c 'file=$1; shift; _describe() { print -rn -- "${(P@)${@[-1]}} " }
 			_files() { print -rn -- FILES }; compdef() { : }

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""doctor.t: sandlease doctor leaves nothing behind, however it ends, and says what
-holds the limits and why previews cannot be reached."""
+"""doctor.t: tests that sandlease doctor leaves nothing behind, however it ends,
+and says what holds the limits and why previews cannot be reached."""
 import json
 import os
 import signal
@@ -20,7 +20,7 @@ service.begin()
 
 
 def doctor(*arguments):
-    """Both of its outputs in one pipe, as a log has them."""
+    """Starts doctor with both outputs in one pipe, as a log has them."""
     return subprocess.Popen(
         [service.program("sandlease"), "doctor", *arguments], text=True,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env=dict(
@@ -38,7 +38,7 @@ def left():
 
 
 class Locked:
-    """Nobody makes a session meanwhile."""
+    """Locks the table of sessions, so that no session can be made meanwhile."""
 
     def __enter__(self):
         self.psql = subprocess.Popen(
@@ -56,7 +56,7 @@ class Locked:
 
 
 def asked():
-    """It waits for its session to be made."""
+    """True when doctor waits for its session to be made."""
     return value("SELECT count(*) FROM pg_locks WHERE NOT granted"
                  " AND relation = 'session'::regclass") == "1"
 
@@ -107,19 +107,19 @@ def when_it_fails_half_way():
     equal([s["id"] for s in left()], [sid], "sessions")
 
 
-# ---- what holds the limits
+# ---- doctor says what holds the limits
 
 TITLES = {"cpu": "cpuMillis", "memory": "memoryMb", "processes": "pids",
           "disk": "diskMb"}
 
 
 def warnings(said):
-    """What stands on lines with an exclamation mark."""
+    """Returns the lines that begin with an exclamation mark, without the mark."""
     return [line[1:].strip() for line in said.splitlines() if line[:1] == "!"]
 
 
 def held():
-    """What a session of the same class says of itself."""
+    """Returns what holds each limit, as a session of the same class reports it."""
     sid = service.create(isolation="session")["id"]
     limits = service.get(sid)["limits"]
     expect(200, call("DELETE", service.at(sid)))
@@ -166,7 +166,8 @@ def limits_of_a_host_without_cgroups():
 # ---- previews that cannot be reached
 
 def with_previews_at(base):
-    """What doctor says; it fails, and leaves nothing."""
+    """Runs doctor, which must fail and leave nothing; returns its last warning and
+    its output."""
     service.configure(preview_base=base)
     service.restart()
     before = len(left())
@@ -192,7 +193,7 @@ def dns_has_no_wildcard_record():
 
 @case
 def nothing_listens_there():
-    with socket.socket() as s: # bound, and nobody listens: nobody else gets it
+    with socket.socket() as s: # bound, no listen(): no other program gets it
         s.bind(("127.0.0.1", 0))
         name = "previews.localhost:%d" % s.getsockname()[1]
         told, said = with_previews_at("https://" + name)
@@ -218,7 +219,7 @@ def the_certificate_is_not_for_previews():
                 try:
                     context.wrap_socket(s.accept()[0], server_side=True)
                 except ssl.SSLError:
-                    pass # the client does not trust it: what is wanted
+                    pass # expected: the client does not trust this certificate
                 except OSError:
                     return
 

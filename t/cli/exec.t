@@ -1,6 +1,6 @@
 #!/bin/bash
-# sandlease exec: a command in a session behaves as if it ran here.
-# sandlease cp: a file there is as near as one here.
+# Tests that a command run by sandlease exec behaves like a local one, and that
+# sandlease cp copies files as if both sides were local.
 # shellcheck disable=SC2016 # what is in single quotes is for the other shell
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/cli.sh"
@@ -8,7 +8,7 @@
 id=$("$cli" create) || exit 1
 run() { timeout "$PATIENCE" "$cli" exec "$@"; }
 
-# gone PATTERN: waits until no process in the session has such a command line
+# gone PATTERN: waits until no command line in the session matches PATTERN
 gone() { wait_for "$PATIENCE" none_is "$1"; }
 none_is() {
 	run -n "$id" -- pgrep -f "$1"
@@ -69,7 +69,7 @@ mapfile -t lines < <(printf '%s\n' 1 2 3 | while read -r n; do run -n "$id" -- e
 is "${lines[*]}" '1 2 3' "-n leaves the input alone"
 is "$(yes | run "$id" -- head -n 1)" y "input that is not read stops nobody"
 
-# output is live: the next input depends on it
+# output comes at once: the next input depends on it
 coproc LIVE { run "$id" -- sh -c 'while read -r x; do echo "got $x"; done'; }
 for n in 1 2; do
 	echo "$n" >&"${LIVE[1]}"
@@ -80,7 +80,7 @@ eval "exec ${LIVE[1]}>&-"
 wait "$LIVE_PID"
 is "$?" 0 "and it ends with its input"
 
-# ---- signals and readers
+# ---- signals, and readers that end early
 
 interrupted() { # NAME SIGNAL WANT COMMAND...
 	local name=$1 signal=$2 want=$3 pid
@@ -101,7 +101,7 @@ interrupted "SIGTERM is passed on" TERM 143 'echo begun; sleep 4712'
 ok "and ends all of it" gone 'sleep 4712'
 mkfifo waiting
 exec 9<>waiting
-: >out # what the last one said is not this one's
+: >out # removes the output of the command before
 "$cli" exec "$id" -- sh -c 'echo begun; sleep 4713' >out 2>err <waiting &
 pid=$!
 until grep -q begun out; do kill -0 "$pid" || break; done
@@ -117,7 +117,7 @@ ok "in the session, too" gone '^yes'
 "$cli" exec -n --json "$id" -- yes 2>/dev/null | head -n 1 >out
 is "${PIPESTATUS[0]}" 141 "also with --json"
 
-# ---- a session that sleeps, one that goes
+# ---- a session that sleeps, and one that is deleted
 
 "$cli" sleep "$id" >/dev/null
 is "$(run -n "$id" -- echo awake)" awake "a call wakes it"
@@ -201,7 +201,7 @@ like "$(cat out)" 'sub/b' "a stream of it is an archive"
 tar cf - dir | copy -r - box:unpacked
 is "$(inside 'cat unpacked/dir/a')" a "which may go in"
 
-# ---- what does not work
+# ---- mistakes
 
 refused() { # NAME CODE REGEX ARGUMENT...
 	local name=$1 want=$2 regex=$3
@@ -220,7 +220,7 @@ refused "or is not here" 1 'No such file' box:plain nowhere/x
 refused "no session" 1 'no session "nobody"' plain nobody:x
 none "no draft is left" "$(find . -name '.*.??????' -o -name 'x*')"
 mkdir closed bin && echo secret >closed/file
-# as it is when a file cannot be read, which root always can
+# this tar fails as for an unreadable file; root can read every file
 printf '#!/bin/sh\n/bin/tar "$@"\nexit 2\n' >bin/tar && chmod 755 bin/tar
 PATH=$PWD/bin:$PATH copy -r closed box:
 is "$?" 1 "a directory that cannot be read whole is a failure"
@@ -246,7 +246,7 @@ wait "$pid"
 like "$?" '^(143|0)$' "so does one to here"
 none "and leaves nothing here" "$(compgen -G '.large.*')"
 
-# ---- progress, where somebody looks
+# ---- progress on a terminal
 
 head -c 30000000 /dev/urandom >shown
 script -qec "'$cli' cp shown box:" /dev/null >out 2>&1 </dev/null

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Ways into a session for other programs: port-forward, and ssh by ssh-config.
+# Tests how other programs reach a session: port-forward, and ssh by ssh-config.
 # shellcheck disable=SC2016 # what is in single quotes is for the other shell
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/cli.sh"
@@ -8,8 +8,8 @@ one=$("$cli" create --name one) || exit 1
 
 # ---- port-forward
 
-# answers every connection with what it reads to its end, and its size; on 9001
-# with a file
+# Answers every connection with the bytes it reads to their end, and their count;
+# on 9001 with a file.
 cat >server.pl <<'END'
 use IO::Socket::INET; $SIG{CHLD} = "IGNORE"; $| = 1;
 my $port = shift;
@@ -100,7 +100,7 @@ echo 'Host other' >>.ssh/config
 try ssh-config --write --host box one
 is "$(grep -c Include .ssh/config) $(grep -c 'Host other' .ssh/config) $(wc -l <.ssh/sandlease/known_hosts)" '1 1 2' "twice changes nothing, and what was there stays"
 
-# ssh reads ~/.ssh of the password database's home, so its file is named
+# ssh takes ~/.ssh from the password database, so the test names its file
 in_box() { timeout "$PATIENCE" ssh -F .ssh/sandlease/box.conf box "$@"; }
 is "$(in_box 'echo $((6 * 7)) of $USER' </dev/null)" '42 of user' "ssh runs a command"
 in_box 'exit 9' </dev/null

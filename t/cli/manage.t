@@ -1,6 +1,6 @@
 #!/bin/bash
-# The command line over what sessions are and have: show, labels, limits,
-# processes, snapshots, usage, and what is told of their past.
+# Tests the commands that show and change sessions: show, labels, limits,
+# processes, snapshots, usage, and history.
 # shellcheck disable=SC2016 # what is in single quotes is for the other shell
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/cli.sh"
@@ -85,7 +85,7 @@ is "$out" "$one 1 interrupted" "interrupt ends what runs"
 wait $pid
 is $? 130 "with the code of an interruption"
 
-# two commands at once: in a shell of their own each
+# starts two commands at once, each in its own shell
 cat >begin.py <<'EOF'
 import json, os, sys, urllib.request
 for shell in ("left", "right"):
@@ -100,9 +100,9 @@ for shell in ("left", "right"):
             if "executionId" in event:
                 print(shell, event["executionId"])
             if event.get("data") == "begun\n":
-                break  # it goes on without us
+                break  # the command goes on without its client
 EOF
-running() { # SHELL: how many of its commands run
+running() { # SHELL: how many commands run in it
 	"$cli" exec -n "$one" -- true
 	curl -s -H "Authorization: Bearer $SANDLEASE_API_KEY" "$SANDLEASE_URL/v1/sessions/$one/api/executions" |
 		python3 -c 'import json,sys; print(sum(e["sessionId"] == sys.argv[1] for e in json.load(sys.stdin)["executions"]))' "$1"
@@ -120,7 +120,7 @@ print(*sorted((p["port"], p["host"]) for p in map(json.loads, sys.stdin)))')" \
 	"(8000, 'localhost') (8001, 'public')" "ports add --host says what the app hears"
 mistake "a host that is neither" 1 'host.*(localhost|public)' ports add --host both one 8002
 
-# ---- the past, for people
+# ---- history, as text
 
 try logs one
 like "$out" $'[0-9]+ [0-9:]+  starts, by demo\n.*    set up\n.*setup is done with exit code 0.*is ready after [0-9]+ ms' "logs tell it in words"
@@ -157,7 +157,7 @@ is "$code|$out" "1|$snapshot deleted" "snapshot rm deletes, and fails for one th
 try snapshot ls -q
 is "$out" '' "then there is none"
 
-# ---- all of them
+# ---- all sessions at once
 
 try usage
 like "$out" $'^QUOTA +USED +LIMIT +LEFT\nsessions +1 .*\nsnapshots +0 +100 +100\n' "usage shows quotas"
@@ -185,7 +185,7 @@ wait $watch 2>/dev/null
 "$cli" ls --watch | head -1 >first
 is "${PIPESTATUS[0]} $(cut -c1-2 first)" '141 ID' "it ends when nobody reads it"
 
-# ---- another org sees none of it
+# ---- another org sees nothing of these sessions
 
 stranger=$(stack_admin key create --org second --user two 2>/dev/null) || exit 1
 for words in show ps interrupt 'snapshot create' 'kill --all' ssh-config; do

@@ -1,10 +1,10 @@
 #!/bin/bash
-# sandlease run: a command in a session of its own, of which nothing is left.
+# Tests that sandlease run leaves nothing of the session that its command ran in.
 # shellcheck disable=SC2016 # what is in single quotes is for the other shell
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/cli.sh"
 
-left() { "$cli" ls -q; } # sessions there are
+left() { "$cli" ls -q; } # ids of the sessions that exist
 
 # ---- the command
 
@@ -36,7 +36,7 @@ try run --keep --name kept -- cat file
 is "$out" here "which is found again by its name"
 "$cli" rm kept >/dev/null
 
-# ---- a directory that it works on
+# ---- a directory that the command works on
 
 mkdir tree tree/sub outside && cd tree || exit 1
 printf 'one\n' >changed
@@ -63,7 +63,7 @@ none "no draft is left" "$(find tree -name '.sandlease*')"
 try run -v tree:/tmp/other:ro -- sh -c 'rm -r /tmp/other/new; cat /tmp/other/changed'
 is "$code|$out|$(cat tree/new/deep/f)" $'0|one\nmore|x' "a volume may be elsewhere, and only go in"
 
-# both sides change the same file: the session's command waits until we have
+# both sides change one file: the session's command waits for the test
 mkfifo gate
 printf 'a\n' >tree/both
 printf 'b\n' >tree/theirs
@@ -88,9 +88,9 @@ like "$(<err)" 'conflict: tree/dir/new has no directory here any more' "which is
 like "$(<err)" "session $(left) is kept" "and the session, where it still is, is kept"
 "$cli" rm "$(left)" >/dev/null
 
-# ---- what ends it too soon leaves nothing either
+# ---- a run that ends too early leaves nothing either
 
-# interrupted SIGNAL FILE WORD...: sends it once FILE has a line
+# interrupted SIGNAL FILE WORD...: sends SIGNAL once FILE has a line
 interrupted() {
 	local number=$1 file=$2
 	shift 2

@@ -1,5 +1,5 @@
 #!/bin/bash
-# sandlease shell: a real terminal, driven as a person would, in tmux.
+# Tests sandlease shell in a real terminal, driven as a person would, in tmux.
 # shellcheck disable=SC2016 # what is in single quotes is for the other shell
 . "${top_srcdir:=.}/t/lib/tap.sh"
 command -v tmux >/dev/null || skip_all "tmux is not installed"
@@ -13,7 +13,7 @@ end_mux() {
 }
 trap end_mux EXIT
 
-# window NAME COLS ROWS: a shell of ours in a terminal of that size
+# window NAME COLS ROWS: starts a local shell in a terminal of that size
 window() { mux new-session -d -s "$1" -x "$2" -y "$3" "PS1='here> ' bash --norc --noprofile"; }
 type_in() { # WINDOW KEY...
 	local w=$1
@@ -22,7 +22,7 @@ type_in() { # WINDOW KEY...
 }
 screen() { mux capture-pane -p -J -S - -t "$1"; }
 
-# sees WINDOW REGEX NAME: waits until the screen has it
+# sees WINDOW REGEX NAME: waits until the screen matches REGEX
 sees() {
 	if wait_for "$PATIENCE" shows "$1" "$2"; then
 		pass "$3"
@@ -50,18 +50,18 @@ type_in a C-c
 type_in a 'echo code $?' Enter
 sees a '^code 130' "^C is for what runs there"
 
-# ---- a program that uses all of it
+# ---- a program that uses the whole screen
 
 type_in a 'vim -u NONE -N /workspace/text' Enter
 sees a '"?/workspace/text"? .*\[New' "vim starts"
 type_in a 'ihello from vim' Escape
 type_in a ':wq' Enter
-sees a 'text$' "vim ends" # the screen before it, with its command line
+sees a 'text$' "vim ends" # the screen from before vim, with its command line
 type_in a 'cat text; echo wri"tten"' Enter
 sees a '^written' "the shell goes on"
 is "$("$cli" exec -n term -- cat text)" 'hello from vim' "what was typed is in the file"
 
-# ---- two who look at it
+# ---- two clients of one terminal
 
 window b 80 20
 type_in b "'$cli' shell term; echo code \$?" Enter
@@ -86,7 +86,7 @@ sees b '^is kept' "it was there all the time"
 type_in b 'echo ~~; echo a~.' Enter
 sees b '^a~\.' "a tilde elsewhere is one"
 
-# ---- much of it
+# ---- large amounts
 
 type_in b 'stty raw -echo; echo re"ads"; head -c 1000000 | sha256sum; stty sane' Enter
 sees b '^reads' "it reads whatever comes" # a line of a terminal has 4096 bytes
@@ -98,7 +98,7 @@ sees b "^ *${want%% *}" "a paste of a megabyte arrives whole"
 type_in b 'exit 9' Enter
 sees b '^code 9' "the exit code is the shell's"
 
-# ten megabytes, without a terminal of ours
+# sends ten megabytes, without a local terminal
 head -c 10000000 /dev/zero | tr '\0' x >ten
 {
 	printf 'stty raw -echo; echo rea""dy; head -c 10000000 | sha256sum >sum; exit 5\n'
@@ -110,13 +110,13 @@ is "$("$cli" exec -n term -- cat sum)" "$(sha256sum <ten)" "and arrive whole"
 is "$(echo 'echo $((6 * 7))' | timeout "$PATIENCE" "$cli" shell -s eof term | grep -c '42')" 1 \
 	"the end of a pipe ends it"
 
-# ---- what may happen to it
+# ---- failures around a terminal
 
 "$cli" sleep term >/dev/null
 type_in b "clear; '$cli' shell term; echo code \$?" Enter
 type_in b 'echo wo"ken"' Enter
 sees b '^woken' "a session that sleeps is woken"
-# the workers; the master starts others
+# kills the nginx workers; the master starts others
 mapfile -t workers < <(pgrep -P "$(cat "$STACK_STATE/nginx/tmp/nginx.pid")")
 kill -KILL "${workers[@]}"
 sees b 'connection is lost' "a connection that breaks is noticed"
@@ -130,7 +130,7 @@ type_in b "stty -g | cmp - before && echo sa\"me\"" Enter
 sees b '^same' "and our terminal is as it was"
 type_in b "clear; (echo \$BASHPID >pid; exec '$cli' shell term); echo code \$?" Enter
 type_in b 'echo ba"ck"' Enter
-sees b '^back' "it can be had again" # prompts may be of the last one
+sees b '^back' "it can be had again" # a prompt on the screen may be an old one
 kill -TERM "$(cat pid)"
 sees b 'code 143' "a signal ends us"
 type_in b "stty -g | cmp - before && echo a\"gain\"" Enter
@@ -140,7 +140,7 @@ is "$?" 125 "a failure of ours is 125"
 "$cli" shell --json term </dev/null 2>err
 is "$?" 125 "there is no --json of a terminal"
 
-# ---- the session ends: only the true reason is told
+# ---- the session ends: shell tells only the true reason
 
 "$cli" create --name ends >/dev/null
 for how in 'sleep put to sleep' 'rm deleted'; do

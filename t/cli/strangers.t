@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""strangers.t: the command line and a service that is none, or goes away."""
+"""strangers.t: tests the command line against a server that is no Sandlease service, and
+against a service that goes away."""
 import http.server
 import os
 import signal
@@ -21,8 +22,9 @@ PATIENCE_S = 120  # wait: against hanging, never a measure
 
 
 class Service(http.server.ThreadingHTTPServer):
-    """Answers {"METHOD path": (status, headers, body)}; what is not in it is
-    sent elsewhere.  A function instead is called with the handler."""
+    """A server that answers {"METHOD path": (status, headers, body)}.  It redirects all
+    other requests, and calls a function with the handler if there is one instead of a
+    tuple."""
     daemon_threads = True
     allow_reuse_address = True
 
@@ -35,13 +37,13 @@ class Service(http.server.ThreadingHTTPServer):
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
     def go(self):
-        """Nobody answers any more, and what was begun is cut."""
+        """Stops the server and cuts the answers that are under way."""
         self.over.set()
         self.shutdown()
         self.server_close()
 
     def handle_error(self, request, client_address):
-        pass  # who asked has gone
+        pass  # the client has gone
 
     def __enter__(self):
         return self
@@ -101,7 +103,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
 
 def stream(*events):
-    """Sends them, then nothing, until the service goes."""
+    """Returns a function that sends these events and then nothing, until the service goes."""
     def send(handler):
         handler.send_response(200)
         handler.send_header("Content-Type", "text/event-stream")
@@ -135,13 +137,14 @@ def fails(result, code, words):
 
 
 STARTED = json('{"success": true, "processId": "p1"}')
-LINE = b'{"type": "stdout", "data": "b25lCg=="}'  # one
+LINE = b'{"type": "stdout", "data": "b25lCg=="}'  # base64 of "one\n"
 PROCESS = f"{AT}/api/process/p1"
 FILE = f"{AT}/files/workspace/x"
 
 
 def looked_at(status):
-    """A look at the file succeeds; fetching it has this status."""
+    """Returns a function that lets a look at the file succeed and answers its fetch with
+    `status`."""
     def send(handler):
         part = "Range" in handler.headers
         handler.send_response(206 if part else status)
@@ -151,7 +154,7 @@ def looked_at(status):
     return send
 
 
-# ---- another address
+# ---- redirects to another address
 
 @case
 def a_redirect_is_no_success():
@@ -205,10 +208,10 @@ def a_code_of_another_release_is_told_and_taken_for_none_of_ours():
     equal(text_of(kept), "precious", "the local file")
 
 
-# ---- one that goes away
+# ---- a service that goes away
 
 def begun(s, *words, **options):
-    """A command whose first line has come."""
+    """Starts a command and waits for its first line."""
     p = s.start(*words, **options)
     equal(p.stdout.readline(), b"one\n", "its first line")
     return p
@@ -231,7 +234,7 @@ def exec_goes_on_behind_what_it_has_seen():
         if handler.headers.get("Last-Event-ID") == "1":
             stream(b'{"type": "exit", "exitCode": 7}')(handler)
         else:
-            handler.server.over.set()  # ends it
+            handler.server.over.set()  # ends the stream
             stream(LINE)(handler)
             handler.server.over.clear()
     with Service({f"POST {AT}/api/process/start": STARTED,
@@ -269,7 +272,7 @@ def a_session_of_run_that_cannot_be_deleted_is_named():
               "may still be there: sandlease rm --label sandlease-run=")
 
 
-# ---- readers that have enough
+# ---- readers that close early
 
 def read_once(s, *words):
     p = s.start(*words)

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""table.t: the manual page, --help and completion say what the table of
-commands says, no more and no less."""
+"""table.t: tests that the manual page, --help and completion say exactly what
+the table of commands says."""
 import json
 import os
 import re
@@ -18,7 +18,7 @@ PATIENCE_S = 120  # wait: against hanging, never a measure
 
 
 def cli(*words):
-    """What it prints, without any service or file of the user's."""
+    """Returns what the command prints, without a service or a user's files."""
     bare = {"PATH": os.environ["PATH"], "HOME": "/nonexistent"}
     p = subprocess.run([CLI, *words], stdout=subprocess.PIPE, env=bare,
                        stdin=subprocess.DEVNULL, timeout=PATIENCE_S)
@@ -33,7 +33,7 @@ def table():
 
 
 def sections():
-    """The manual page's text by command."""
+    """Returns the manual page's text for each command."""
     with open(os.path.join(TOP, "src/cli/sandlease.1")) as f:
         page = f.read().split("The commands are:")[1]
     page = page.split("Every command has these options")[0]

@@ -1,12 +1,12 @@
 #!/bin/bash
-# sandlease run -v: nothing that the command did to files is lost without a word.
+# Tests that sandlease run -v never loses a command's changes to files silently.
 # shellcheck disable=SC2016 # what is in single quotes is for the other shell
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/cli.sh"
 
-left() { "$cli" ls -q; } # sessions there are
+left() { "$cli" ls -q; } # ids of the sessions that exist
 
-# ---- names that are no text
+# ---- names that are not valid text
 
 latin=$(printf 'lat\351') other=$(printf 'lat\352') odd=$(printf 'd\377r')
 mkdir names "names/$odd"
@@ -35,7 +35,7 @@ try run -v names:/workspace -- sh -c 'echo 1 >one'
 is "$code|$(stat -c %i "names/$other")" "0|$inode" "what has not changed is not touched"
 rm -r names
 
-# ---- what was in the session before, or is no file
+# ---- files that were in the session before, and special files
 
 mkdir plain
 mkfifo plain/pipe
@@ -44,13 +44,13 @@ try run --setup 'echo theirs >/workspace/made; mkfifo /workspace/fifo' -v plain:
 is "$code|$out|$(ls -x plain)" '0|theirs|new  pipe  same' "what was in the session before stays there, and what is no file is left alone"
 ok "a fifo of ours is still there" test -p plain/pipe
 before=$(stat -c '%i %z' plain/same)
-# of the same length, in the same second
+# the new content has the same length and the same second
 printf old >plain/quick
 try run -v plain:/workspace -- sh -c 'printf new >quick'
 is "$(cat plain/quick)" new "a change that leaves size and second as they were is seen"
 is "$(stat -c '%i %z' plain/same)" "$before" "and what was left alone is not touched"
 
-# ---- directories that nobody may write to, without root's rights
+# ---- read-only directories, without root's rights
 
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 	as_nobody() {
@@ -71,10 +71,10 @@ else
 	skip "a directory that is read only" "it needs root, to be somebody else"
 fi
 
-# ---- both sides change the same file: the session's command waits until we have
+# ---- both sides change the same file: the session's command waits for the test
 
 mkfifo gate
-# both_begin DIR COMMAND: COMMAND runs in the session once its input ends
+# both_begin DIR COMMAND: starts a run whose COMMAND begins once its input ends
 both_begin() {
 	rm -f out err
 	timeout "$PATIENCE" "$cli" run -v "$1:/workspace" -- sh -c "echo ready; cat; $2" <gate >out 2>err &
@@ -106,7 +106,7 @@ is "$(cat twice/nnn*.from-session 2>&1)|$(cat twice/mmm*.from-session 2>&1)" 'th
 none "then nothing is only in the session, which is gone" "$(left)"
 rm -r twice
 
-# ---- what cannot be brought back is kept
+# ---- a session whose files cannot be brought back is kept
 
 mkdir kept kept/dir
 echo 1 >kept/file
@@ -126,11 +126,11 @@ is "$code" 125 "a directory inside that cannot be read is a failure"
 like "$err" "session $id is kept.*kept was not copied back completely.*sub" "which names it, and the session that is kept"
 is "$("$cli" exec -n "$id" -- cat result)" work "the work is there"
 "$cli" exec -n "$id" -- chmod 755 sub
-# the recipe of the message
+# the command that the message recommends
 is "$("$cli" cp -r "$id:/workspace" fetched && cat fetched/result)" work "and can be fetched"
 "$cli" rm "$id" >/dev/null
 
-# the session is deleted by somebody else while the command runs
+# another client deletes the session while the command runs
 both_begin kept 'echo never'
 "$cli" rm "$(left)" >/dev/null
 both_end
