@@ -1,7 +1,8 @@
 #!/bin/bash
-# A backup by the README's commands, then nothing is left, then its recipe to
-# restore: sessions with their files, snapshots, keys, sealed values and preview
-# URLs are there again, on a host of the same name and on one of another.
+# Tests the README's backup and restore: a backup by its commands, then the whole
+# service is removed, then its recipe restores it.  Sessions with their files,
+# snapshots, keys, sealed values and preview URLs are there again, on a host of
+# the same name and on one of another name.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/stack.sh"
 
@@ -21,8 +22,8 @@ field() { grep -o "\"$1\":\"[^\"]*" | head -n 1 | cut -d'"' -f4; }
 new_session() { # JSON [-k KEY]
 	call "${@:2}" "$SANDLEASE_URL/v1/sessions?wait=60" -d "$1"
 }
-# run SESSION COMMAND: what it printed.  A wrapper that is gone is replaced by the
-# first call, which is answered 503 and asked to come again.
+# run SESSION COMMAND: prints the command's output.  The first call replaces a
+# wrapper that is gone: it is answered 503, and curl tries again.
 run() {
 	call --retry 20 --retry-delay 1 "$SANDLEASE_URL/v1/sessions/$1/api/execute" \
 		-d "{\"command\":\"$2\"}" | tail -n 1 | field stdout
@@ -32,7 +33,7 @@ preview() { curl -sS --max-time 60 "http://localhost:$STACK_PREVIEW_PORT/p/$1/";
 
 # ---- the README's commands, here
 
-# block WORD: the README's first ```sh block that has WORD in it
+# block WORD: prints the README's first ```sh block that contains WORD
 block() {
 	awk -v word="$1" '
 		!on && $0 == "```sh" { on = 1; text = ""; next }
@@ -40,7 +41,7 @@ block() {
 		on { text = text $0 "\n" }
 	' "$TOP/README.md"
 }
-# typed WORD: that block, with this stack's places in it, and with set -e
+# typed WORD: runs that block with this stack's paths, and with set -e
 typed() {
 	local text
 	text=$(block "$1" | sed -e "s|/var/backups/sandlease|$backups|g" \
@@ -53,7 +54,8 @@ typed() {
 		eval "$text"
 	)
 }
-# What a machine has, and a stack has in its own way.
+# These functions stand in for commands of a machine, because a stack does both in
+# its own way.
 runuser() { # -u postgres -- COMMAND...
 	[ "$1 $2 $3" = "-u postgres --" ] || return 1
 	# shellcheck disable=SC2034 # of as
@@ -72,7 +74,7 @@ sandlease-admin() {
 	stack_admin "$@"
 }
 
-# ---- what there is
+# ---- the state before the backup
 
 other_key=$(stack_admin key create --org other --user bob 2>/dev/null)
 running=$(new_session '{"isolation":"session","name":"running","env":{"SECRET":"sesame"}}' | field id)
@@ -91,7 +93,7 @@ like "$(preview "$label")" 'Nothing listens on port 8000' "and a preview URL"
 ok "the README's backup is made" typed pg_dump
 ok "nobody else may read it" test "$(stat -c %a "$backups")" = 700
 
-# What is made after the backup is not in it.
+# This session is made after the backup, so the backup must not have it.
 late=$(new_session '{"isolation":"session"}' | field id)
 
 # ---- the machine is gone
@@ -105,7 +107,8 @@ destroy() {
 	place_make
 }
 # "Prepare the machine as above up to PostgreSQL, without createdb, and give the
-# role the password that is in the archive": whose file that is needs no service.
+# role the password that is in the archive".  The archive has it in pgpass, so
+# this step needs no service.
 prepare() {
 	pg_start
 	tar -xOf "$backups/files.tar" "${STACK_STATE#/}/etc/pgpass" | sed 's/.*://' | {
@@ -113,7 +116,7 @@ prepare() {
 	}
 }
 
-# ---- what must be there again
+# ---- the restored state
 
 checks() { # HOST
 	local reply made
@@ -133,7 +136,7 @@ checks() { # HOST
 	is "$(run "$made" 'cat f')" 'mine\n' "$1: the snapshot starts"
 	is "$(call "$SANDLEASE_URL/v1/sessions/$running/snapshots" -d '{}' | field state)" ready \
 		"$1: another one can be taken"
-	# what is seen twice and known to no row would go now
+	# a second pass would remove things that no row explains
 	ok "$1: the reaper is content" stack_reap
 	reply=$(stack_reap)
 	like "$reply" '"leaked":0.*"failures":0' "$1: also the second time, and nothing leaks"
@@ -151,13 +154,13 @@ ok "the README's restore runs" typed pg_restore
 ok "the service starts" systemctl start sandlease.target
 checks old-host
 
-# ---- and under another name
+# ---- the same under another host name
 
 destroy
 prepare
 ok "the README's restore runs again" typed pg_restore
 as "$SVC_USER" sed -i 's/^host_name = .*/host_name = new-host/' "$(stack_conf_file)"
-# api_start ends a shell whose workers do not start
+# api_start exits when its workers do not start, hence the subshell
 like "$( (systemctl start sandlease.target) 2>&1)" 'adopt-storage --from old-host' \
 	"under another name it does not start, and says what to do"
 ok "the README's command takes all over" typed 'adopt-storage --from'

@@ -1,7 +1,7 @@
 #!/bin/bash
-# What exists is described: settings, options and commands in the manual pages,
-# rooms and areas in the READMEs.  (t/lint/man.t holds the pages' form,
-# t/lint/config.t and routes.t the README's tables.)
+# Tests that the documentation is complete: settings, options and commands in the
+# manual pages, rooms and areas in the READMEs.  (t/lint/man.t checks the form of
+# the pages, t/lint/config.t and routes.t the README's tables.)
 . "${top_srcdir:=.}/t/lib/tap.sh"
 cd "$top_srcdir" || exit 1
 bin=${top_builddir:-build}
@@ -9,7 +9,7 @@ bin=${top_builddir:-build}
 
 # ---- settings: "name default", in order
 
-# An installation's own path of the agent stands for the usual one.
+# The path of the agent of this installation is replaced by the usual one.
 settings() {
 	"$bin/sandlease-api" --settings | tr -d '`' |
 		sed -E 's/^\| ([a-z_]+) \| ([^|]*) \|.*/\1 \2/; s/ +$//
@@ -22,9 +22,9 @@ described() {
 none "sandlease.conf.5 has every setting with its default (<: only there)" \
 	"$(diff <(described) <(settings))"
 
-# ---- options and commands, as the programs' usage has them
+# ---- options and commands, from each program's usage message
 
-# usage PROGRAM: what it says when it is asked for what it cannot do
+# usage PROGRAM: prints the program's answer to an unknown option or command
 usage() {
 	case $1 in
 	sandlease) "$bin/$1" --help ;;
@@ -36,7 +36,7 @@ commands() { # PROGRAM
 	usage "$1" | sed -nE 's/^  ([a-z-]+( (create|list|show|release|revoke|set|recount|runs|adopt-storage|ls|add|rm|rotate|make))?) .*/\1/p'
 }
 
-# Commands have options of their own, of which --help tells.
+# The options of commands are in the output of --help.
 options() { # PROGRAM
 	local words
 	usage "$1"
@@ -46,7 +46,7 @@ options() { # PROGRAM
 	done
 }
 
-# Pages spell --word as "Fl -word", or after a bar as "-word".
+# The pages write --word as "Fl -word", or after a bar as "-word".
 undocumented() { # PROGRAM PAGE
 	local word
 	for word in $(options "$1" | grep -oE -- '--[a-z-]+' | sort -u); do
@@ -76,7 +76,7 @@ for part in $(parts); do
 done
 ok "the reaper has parts" test -n "$(parts)"
 
-# ---- what the audit log tells of
+# ---- kinds of entries in the audit log
 
 kinds() { grep -hoE "audit_(add|refused)\('[a-z_]+'" sql/functions/*.sql | cut -d"'" -f2 | sort -u; }
 for kind in $(kinds); do

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What the README tells an operator to type, typed: nginx with TLS, another
-# class, a second sealing key, preview URLs by path.
+# Tests the README's commands for an operator by running them: nginx with TLS,
+# another class, a second sealing key, preview URLs by path.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/stack.sh"
 
@@ -15,7 +15,7 @@ call() {
 }
 field() { grep -o "\"$1\":\"[^\"]*" | head -n 1 | cut -d'"' -f4; }
 
-# block LANGUAGE WORD: the README's first such block that has WORD in it
+# block LANGUAGE WORD: prints the README's first such block that contains WORD
 block() {
 	awk -v start="\`\`\`$1" -v word="$2" '
 		!on && $0 == start { on = 1; text = ""; next }
@@ -24,7 +24,7 @@ block() {
 	' "$TOP/README.md"
 }
 
-# ---- a class of the operator's own
+# ---- an operator's own class
 
 words=$(block sh 'class add' | sed 's/^sudo sandlease-admin //')
 # shellcheck disable=SC2086 # words
@@ -41,14 +41,14 @@ s=$SANDLEASE_URL/v1/sessions/$id
 port=$(stack_free_port)
 path_port=$(stack_free_port)
 http_port=$(stack_free_port)
-# what the README leaves to the defaults and a test must have elsewhere
+# The README uses the defaults for these values; a test needs its own.
 listen=127.0.0.1
 ! grep -q '^0\{31\}1 ' /proc/net/if_inet6 2>/dev/null || listen+=' [::1]'
 here=("LISTEN=$listen" "PORT=$port" "PREVIEW_PORT=$path_port" "HTTP_PORT=$http_port"
 	"RUN_DIR=$STACK_RUN/run" "WWW_DIR=$STACK_STATE/www" "LOG_DIR=$work/log"
 	"STATE_DIR=$work/tmp" "PID_FILE=$work/pid" USER_DIRECTIVE= "ACME_DIR=$work/acme")
-# The README's block with `render` and WORD in it, its commands for the system's
-# own nginx left out.
+# recipe prints the README's block that contains `render` and WORD, without its
+# commands for the system's own nginx.
 recipe() { # WORD
 	block sh "$1" | sed -e 's/sudo //g' -e '/nginx -t/d' -e '/^ln /d' -e '/make install/d' \
 		-e '/migrate/d' -e '/systemctl/d' \
@@ -64,7 +64,7 @@ certificates() {
 		certificate previews.pem previews.key '*.previews.example.net' &&
 		cat "$work/cert.pem" "$work/previews.pem" >"$work/both.pem"
 }
-over_tls() { # HOST PATH [ARG...]; at $address
+over_tls() { # HOST PATH [ARG...]; connects to $address
 	call --cacert "$work/both.pem" --resolve "$1:$port:${address:-127.0.0.1}" \
 		"https://$1:$port$2" "${@:3}"
 }
@@ -73,7 +73,7 @@ tls_nginx() {
 	as "$WEB_USER" nginx -p "$work" -e "$work/log/start.log" \
 		-c "$work/sandlease/nginx.conf" "$@"
 }
-# A second nginx beside the stack's, which must not outlive us either.
+# Starts a second nginx beside the stack's; it must end with this test.
 nginx_begin() {
 	trap nginx_end_too EXIT
 	tls_nginx
@@ -106,7 +106,7 @@ like "$(over_tls "$label.previews.example.net" /)" 'Nothing listens on port 8000
 	"a preview below the wildcard name reaches the session"
 is "$(over_tls "sandlease.example.com" / -o /dev/null -w '%{http_code}')" 200 \
 	"the dashboard is there"
-# an app that says what it hears, and sends on to where it believes to be
+# this app prints its headers and redirects to the address it takes for its own
 app='import http.server as h
 class H(h.BaseHTTPRequestHandler):
     def do_GET(self):
@@ -128,7 +128,7 @@ like "$heard" $'\n'"X-Forwarded-Port: $port"$'\n' "on this port"
 like "$heard" $'\n'"Location: https://$app_host:$port/next"$'\n' "it sends on to the public address"
 is "$(grep -cF "$SANDLEASE_API_KEY" <<<"$heard")" 0 "the key is not for it"
 
-over_http() { # HOST PATH: where it sends one
+over_http() { # HOST PATH: prints where HTTP redirects to
 	curl -sS -o "$work/out" --resolve "$1:$http_port:${address:-127.0.0.1}" -w '%{http_code} %{redirect_url}' \
 		"http://$1:$http_port$2"
 }
@@ -157,7 +157,7 @@ ok "without addresses" sh "$TOP/nginx/render" "$work/defaults" PUBLIC_HOST=sandl
 is "$(grep -Eoh 'listen [^ ;]+:(443|80)\>' "$work/defaults"/*.conf | LC_ALL=C sort -u | xargs)" \
 	"listen 0.0.0.0:443 listen 0.0.0.0:80 listen [::]:443 listen [::]:80" "it listens on all, IPv4 and IPv6"
 
-# ---- an upgrade makes the files anew, and keeps what the operator gave
+# ---- an upgrade writes the files again, and keeps the operator's values
 
 files() { (cd "$work/sandlease" && sha256sum -- *.conf *.params *.values); }
 before=$(files)
@@ -175,9 +175,10 @@ done
 like "$(sh "$TOP/nginx/render" "$work/sandlease" CRET=x 2>&1)" 'no value CRET' "so is a name that is none"
 nginx_end
 
-# ---- the last release had no values: its files were edited by hand
+# ---- the last release kept no values: operators edited its files by hand
 
-# As its README said: templates filled in, certificates added to the servers.
+# Makes files as the last release's README said: filled templates, and
+# certificates added to the servers.
 last_release_files() {
 	mkdir "$work/last" && git -C "$TOP" archive "$last" nginx | tar -xf - -C "$work/last" &&
 		sh "$work/last/nginx/render" "$work/sandlease" LISTEN=127.0.0.1 "${here[@]}" PUBLIC_HOST=sandlease.example.com \
@@ -209,9 +210,9 @@ else
 	skip "the last release's files" "there is no history to take them from"
 fi
 
-# ---- the README's names are two sites to a browser
+# ---- a browser takes the README's two names for two sites
 
-checked() { # PREVIEW_BASE: what --check says, but for the machine's kernel
+checked() { # PREVIEW_BASE: prints the output of --check, without lines about the kernel
 	{
 		grep -vE '^(public_url|preview_base)' "$SANDLEASE_CONFIG"
 		grep -m 1 '^public_url = ' "$TOP/README.md"
@@ -227,7 +228,8 @@ like "$(checked https://previews.example.com)" "warning: preview_base .* example
 
 # ---- --check, and a start, say what is missing
 
-# broken SETTING VALUE: what --check says of such a service, and its exit status.
+# broken SETTING VALUE: prints what --check says of this setting, and its exit
+# status.
 broken() {
 	grep -v "^$1 " "$SANDLEASE_CONFIG" >"$work/broken.conf"
 	printf '%s = %s\n' "$1" "$2" >>"$work/broken.conf"
@@ -243,12 +245,12 @@ broken seal_key_file "$work/none.keys" >/dev/null
 like "$(timeout "$PATIENCE" "$top_builddir/sandlease-api" --config "$work/broken.conf" 2>&1; echo "status $?")" \
 	"none.keys: No such file.*status 1" "without its seal key the service does not start"
 
-# ---- previews by path, for whom the README sends to port 8081
+# ---- previews by path, on port 8081 as the README says
 
 like "$(curl -sS "http://localhost:$STACK_PREVIEW_PORT/p/$label/")" \
 	'Nothing listens on port 8000' "the path form reaches the same port"
 
-# ---- a second sealing key, in front
+# ---- a second sealing key, before the first
 
 rotate() {
 	local keys=$STACK_STATE/etc/seal.keys new=$STACK_STATE/etc/new.keys

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The README's tour, command by command, against a service of its own.
+# Tests the README's tour, command by command, against its own service.
 #
 # Between <!-- tour --> and <!-- /tour --> every ```sh block is run, in order
 # and in one shell, and what the block after it shows is compared with what it
@@ -14,7 +14,7 @@ mkdir -p "$work/var"
 printf 'SANDLEASE_URL=%s\nSANDLEASE_API_KEY=%s\n' "$SANDLEASE_URL" \
 	"$SANDLEASE_API_KEY" >"$work/var/demo.env"
 
-# The README's blocks as files: N.run, and N.want where an output is shown.
+# Writes the README's blocks as files: N.run, and N.want if an output is shown.
 split_blocks() {
 	awk -v dir="$work" '
 		/^<!-- tour -->/ { on = 1 }
@@ -32,7 +32,7 @@ split_blocks() {
 	' "$TOP/README.md"
 }
 
-# One script: variables and functions of a block are there for the next.
+# Writes one script: a block can use variables and functions of earlier ones.
 write_script() { # COUNT
 	local i
 	for ((i = 1; i <= $1; i++)); do
@@ -43,7 +43,7 @@ write_script() { # COUNT
 	done >"$work/script"
 }
 
-# What differs from run to run gets a name.
+# Replaces values that differ from run to run by a fixed name.
 plain() {
 	sed -E -e 's/[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:.]+Z/TIME/g' \
 		-e 's/-[a-z0-9]{20}-[a-z2-7]{26}\./-ID-TOKEN./g' \
@@ -52,7 +52,7 @@ plain() {
 		-e 's/localhost:[0-9]+/localhost:PORT/g' -e '/^$/d' "$1"
 }
 
-# matches GOT WANT: line by line, "..." being anything.
+# matches GOT WANT: compares line by line; "..." stands for anything.
 matches() {
 	local got want i
 	mapfile -t got < <(plain "$1")
@@ -71,7 +71,7 @@ matches() {
 	done
 }
 
-# All of it is literal but the dots, which become a pattern's star.
+# line_is compares literally, but "..." becomes the pattern *.
 line_is() { # GOT WANT
 	local rest=$2 pattern=''
 	while [[ $rest == *...* ]]; do
@@ -88,7 +88,7 @@ title() { head -n 1 "$1" | cut -c1-60; }
 count=$(split_blocks)
 ok "the README has a tour" test "$count" -ge 8
 write_script "$count"
-# any shell will do, so the plainest one does
+# the tour must work in any shell, so the simplest one runs it
 (cd "$work" && sh ./script) || fail "the tour runs to its end"
 
 for ((i = 1; i <= count; i++)); do
@@ -103,7 +103,7 @@ for ((i = 1; i <= count; i++)); do
 	fi
 done
 
-# It leaves nothing behind.
+# The tour deletes every session that it made.
 left() {
 	curl -sS -H "Authorization: Bearer $SANDLEASE_API_KEY" \
 		"$SANDLEASE_URL/v1/sessions?state=$1" | grep -o '"id":"[a-z0-9]*'
