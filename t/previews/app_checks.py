@@ -1,4 +1,4 @@
-"""Development servers behind a preview, as a browser talks to them."""
+"""Tests that development servers work behind a preview, as a browser talks to them."""
 import os
 import re
 import subprocess
@@ -11,7 +11,7 @@ from service import until  # noqa: E402
 from api import Session, call  # noqa: E402
 from websocket import WebSocket  # noqa: E402
 
-# a name that no development server knows, as a browser says it
+# A preview domain that no development server knows; browsers send it as Host.
 DOMAIN = "previews.example.com"
 FORM = {"Content-Type": "application/x-www-form-urlencoded"}
 
@@ -21,7 +21,8 @@ new Server({ port: 8090 }, webpack({ mode: "development", entry: "./entry.js",
     output: { path: "/workspace/out" } })).start();
 """
 
-# ALLOWED_HOSTS is empty, as startproject leaves it: localhost, while debugging
+# ALLOWED_HOSTS is empty, as startproject leaves it: in debug mode Django then accepts
+# localhost only.
 DJANGO = r"""
 import sys
 from django.conf import settings
@@ -45,8 +46,8 @@ urlpatterns = [path("form", form)]
 execute_from_command_line(sys.argv)
 """
 
-# The checks of frameworks that are too large for a test, as these make them:
-# each says whether it would let the request through.
+# Copies of the checks of frameworks that are too large for a test.  Each check says
+# whether it would let the request through.
 FRAMEWORKS = r"""
 import json
 from http.server import BaseHTTPRequestHandler, HTTPServer
@@ -109,7 +110,7 @@ def listens(port):
 
 
 def expose(port, **more):
-    """The name under which a browser finds the port."""
+    """Exposes the port; returns the host name under which a browser finds it."""
     answer = session.preview(port, hostname=DOMAIN, **more)
     assert answer.status in (200, 201), answer.body
     return answer.json["url"].split("/")[2]
@@ -120,13 +121,13 @@ def fetch(host, path="/", method="GET", headers=None, body=None):
 
 
 def socket(host, path, **more):
-    """As a script of the page opens it."""
+    """Opens a WebSocket as a script of the page does."""
     return WebSocket(("127.0.0.1", service.port()), path,
                      {"Host": host, "Origin": "https://" + host}, **more)
 
 
 def hear(ws, kind):
-    """The next message of that type."""
+    """Returns the next message of that type."""
     seen = []
     while True:
         seen.append(ws.json())
@@ -173,7 +174,7 @@ def webpack_shows_its_script_and_reloads_what_changes():
     hear(ws, "ok")
     write("entry.js", "console.log('second version');\n")
     hear(ws, "invalid")
-    # it may build once more for what was written just before it started
+    # webpack may build once more for a file that was written just before it started
     while b"second version" not in fetch(host, "/main.js").body:
         hear(ws, "ok")
     tap.ok(True, "a change is built and told")
@@ -192,7 +193,8 @@ def django_takes_its_form():
              "sends on to the public address")
 
 
-# what passes by each choice; the rest needs a setting of the framework
+# The checks that pass by each choice of `host`; other checks need a setting of the
+# framework.
 PASSES = {
     "localhost": ({"next dev"}, {"next actions", "django trusted"}),
     "localhost-only": ({"next dev"}, {"next actions", "rails hosts", "rails origin", "django",
@@ -209,7 +211,7 @@ def the_checks_of_frameworks_pass():
             checks = fetch(host, "/", method, headers).json
             passed = {name for name, ok in checks.items() if ok}
             tap.ok(wanted <= passed, "%s %s" % (choice, method), checks)
-    # a page elsewhere is a stranger, whatever the app hears
+    # a page of another site is refused, whatever Host the app gets
     for choice in PASSES:
         host = expose(7000, host=choice)
         checks = fetch(host, "/", "POST", {"Origin": "https://evil.example"}).json

@@ -1,6 +1,6 @@
 #!/bin/bash
-# apps.t: development servers as people start them, behind a preview with a real
-# domain: they answer, hot reload works, and frameworks' checks pass.
+# apps.t: tests development servers as people start them, behind a preview with a
+# real domain: they answer, hot reload works, and frameworks' checks pass.
 #
 # Vite and webpack-dev-server are installed from the lock file beside this, once
 # per machine (node_directory in t/lib/node.sh), 78 MB; both run their compilers
@@ -12,7 +12,7 @@ top=$(cd "$here/../.." && pwd)
 . "$top/t/lib/node.sh"
 export SANDLEASE_NODE_DIR=${SANDLEASE_NODE_DIR:-$(node_directory "$here")}
 
-# sandboxes have what is in /usr; these versions run with Debian's Node
+# a sandbox sees only the programs in /usr; these versions run with Debian's Node
 [ -x /usr/bin/node ] || skip_all "node is not in /usr/bin"
 node_install "$here" "$SANDLEASE_NODE_DIR" || skip_all "Vite cannot be installed"
 /usr/bin/python3 -c 'import django' 2>/dev/null || skip_all "Django is not installed"

@@ -1,4 +1,4 @@
-"""Preview URLs as a browser and an attacker use them, against the real service."""
+"""Tests preview URLs as a browser and an attacker use them, against the real service."""
 import base64
 import http.client
 import os
@@ -19,8 +19,8 @@ TOKENS = []
 BROWSER = {"Accept": "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"}
 PREVIEW_PORT = int(os.environ["SANDLEASE_PREVIEW_URL"].rsplit(":", 1)[1])
 
-# Answers with the request as it came; echoes over WebSocket; /steer tries to
-# make nginx do things.
+# This app answers with the request as it came, echoes over WebSocket, and tries to steer
+# nginx on /steer.
 APP = websocket_echo.SOURCE + r"""
 import socket, sys, threading, time
 port = int(sys.argv[1])
@@ -80,7 +80,7 @@ def expose(session, port, **more):
 
 
 def fetch(host, path="/", method="GET", headers=None, body=None):
-    """As a browser would: no key, the preview's own host."""
+    """Fetches as a browser would: without a key, with the preview's own host."""
     return call(method, path, key=None, host=host, headers=headers, body=body)
 
 
@@ -91,13 +91,13 @@ def fetch_path(host, path="/", **more):
 
 
 def heard(answer):
-    """The headers of a request, as the app says it has heard them."""
+    """Returns the headers of the request as the app received them."""
     lines = answer.body.decode().split("\r\n\r\n")[0].split("\r\n")[1:]
     return {name.lower(): value for name, value in (line.split(": ", 1) for line in lines)}
 
 
 def page(answer, status, words, name):
-    """A page that says so to a person, and that runs nothing."""
+    """Checks that the answer is a page for people, with these words and no script."""
     text = answer.body.decode()
     tap.ok(answer.status == status and words in text, "%s: a page" % name, (answer.status, text))
     tap.same(answer.headers["Content-Type"], "text/html; charset=utf-8", "which is HTML")
@@ -112,7 +112,7 @@ def websocket(host):
 
 
 def refused(host, status, name):
-    """An upgrade is answered with JSON and without a redirect."""
+    """Checks that an upgrade is answered with JSON and without a redirect."""
     try:
         websocket(host)
         found = "it was opened"
@@ -193,7 +193,7 @@ def websockets_pass():
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
 FORGED = (b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 24\r\n\r\n"
           b'{"org":"FORGED","me":""}')
-# what an app may begin with, and the status that comes of it
+# The first bytes of an app's answer, and the status that the client gets.
 BEGINNINGS = (
     ("a whole response", OK, 200),
     ("103", b"HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n" + OK, 200),
@@ -213,8 +213,8 @@ BEGINNINGS = (
 
 
 def pooled(requests):
-    """Asks one after the other on one connection, as a pool of connections
-    before nginx does, and on a new one only where it was closed."""
+    """Sends the requests one after the other on one connection, as a proxy before nginx
+    does, and opens a new one only where it was closed."""
     connection = http.client.HTTPConnection("127.0.0.1", service.port(), timeout=tap.PATIENCE)
     for path, headers in requests:
         connection.request("GET", path, headers=headers)
@@ -361,7 +361,7 @@ def the_wrapper_cannot_act_on_the_dashboards_origin():
 
 
 def no_token_is_in_any_log():
-    # wait: 0.2 s for the last lines; less makes the test weaker, never red
+    # wait: 0.2 s for the last lines; a shorter wait makes the test weaker, never red
     time.sleep(0.2)
     for token in TOKENS + [KEY]:
         found = subprocess.run(["grep", "-rlF", token, os.environ["STACK_STATE"] + "/log",

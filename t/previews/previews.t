@@ -1,5 +1,5 @@
 #!/bin/bash
-# previews.t: preview URLs as a browser and an attacker use them.
+# previews.t: tests preview URLs as a browser and an attacker use them.
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=t/lib/tap.sh
 . "$here/../lib/tap.sh"
