@@ -1,4 +1,4 @@
-/* backup.mjs: directories as archives, by the client and by the class above it. */
+/* backup.mjs: tests directories as archives, by the client and by the class above it. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 
@@ -10,7 +10,7 @@ function create(t, dir, id, options = {}) {
 	return t.client.backup.createArchive(dir, archive(id), t.shell, ...t.archiveArguments(options));
 }
 
-/* A small tree; returns what tells whether it is there again. */
+/* Makes a small tree; returns a function that checks that the tree is there again. */
 async function tree(t) {
 	await t.says(`mkdir -p ${t.dir}/sub/node_modules && cd ${t.dir} && echo one > a && echo two > sub/b &&
 		ln -s ../a sub/link && touch sub/node_modules/x x.log && chmod 751 sub`);
@@ -21,7 +21,7 @@ async function tree(t) {
 
 const SOME = { excludes: ["node_modules", "*.log"] };
 
-/* Nothing of it is left in the sandbox. */
+/* Checks that no archive is left in the sandbox. */
 const swept = async (t) => assert.equal(await t.says("ls -A /var/backups | grep -v case- || true"), "");
 
 export default {

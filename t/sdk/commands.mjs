@@ -1,13 +1,13 @@
-/* commands.mjs: commands, whole and as streams, and the shells they run in. */
+/* commands.mjs: tests commands, whole and as streams, and the shells they run in. */
 import assert from "node:assert/strict";
 import { data, types } from "./trial.mjs";
 
 const NO_SHELL = "__DISABLE_SESSION__";
 
-/* A command that says what it is, so that it can be looked for. */
+/* A command that succeeds while a process with `mark` in its command line lives. */
 const lives = (mark) => `grep -qsz ${mark} /proc/[0-9]*/cmdline`;
 
-/* wait: for an echo before the command hangs, which takes milliseconds */
+/* wait: for an echo before the command hangs; the echo takes milliseconds */
 const ENOUGH_MS = 5000;
 
 export default {
@@ -120,7 +120,7 @@ export default {
 		assert.equal(error.context.exitCode, 42);
 		assert.equal(error.context.stdout, "built\n");
 		assert.equal(error.context.stderr, "bad\n");
-		assert.match(error.message, /shell exited/i); /* as upstream's tests do */
+		assert.match(error.message, /shell exited/i); /* as upstream's tests */
 		assert.equal(await t.says("echo ${KEPT:-new}"), "new");
 	},
 
@@ -142,7 +142,7 @@ export default {
 	},
 
 	async "without a shell a time limit is exit code 124"(t) {
-		/* wait: it is over sooner or later */
+		/* wait: the time limit ends this command on any machine */
 		const { exitCode, stderr } = await t.execute("sleep 600", { shell: NO_SHELL, timeoutMs: 300 });
 		assert.equal(exitCode, 124);
 		assert.match(stderr, /Command timed out after 300ms/);
@@ -232,7 +232,7 @@ export default {
 
 	async "twenty streams at once are twenty"(t) {
 		const all = await Promise.all(Array.from({ length: 20 }, async (_, i) => t.events(
-			/* wait: of the commands, so that all run at once */
+			/* wait: each command sleeps, so that all run at once */
 			await t.client.commands.executeStream(`sleep 0.2; echo ${i}`, `${t.shell}-${i % 5}`))));
 		assert.deepEqual(all.map((events) => data(events, "stdout")),
 			Array.from({ length: 20 }, (_, i) => `${i}\n`));
@@ -253,8 +253,8 @@ export default {
 };
 
 /*
- * The command's time is over, and it was sent once.  A version that repeats is
- * stopped when it does: its second request never reaches the service.
+ * The command times out, and the SDK sends it once.  A version that repeats it
+ * is stopped when it does: its second request never reaches the service.
  */
 async function timesOut(t, command) {
 	let sent = 0;

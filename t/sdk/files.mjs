@@ -1,22 +1,22 @@
-/* files.mjs: files as text, as base64 and as streams. */
+/* files.mjs: tests files as text, as base64 and as streams. */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 
-/* the smallest of pictures */
+/* the smallest picture */
 const PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const MB = 1000 * 1000;
 const LIMIT = 32 * 1024 * 1024;
 
-/* names that a careless server hands to a shell, a parser or a URL */
+/* names that a careless server passes to a shell, a parser or a URL */
 const NAMES = ["with space", "quo'te\"s", "new\nline", "$(touch owned)", "-rf", "ünïcödé 😀",
 	"a;b&c|d", "%2e%2e", "back\\slash", "*", "#?", ".hidden"];
 
-/* the operation that an error names, by the first word of what was refused */
+/* the operation that an error names, by the first word of the refusal's title */
 const OPERATIONS = { reading: "file.read", writing: "file.write", deleting: "file.delete",
 	renaming: "file.rename", moving: "file.move", making: "directory.create",
 	listing: "directory.list" };
 
-/* what is refused: code, status and how it is asked for */
+/* refusals: code, status, and the call that is refused */
 const REFUSALS = {
 	"reading what is not there": ["FILE_NOT_FOUND", 404, (f, d, s) => f.readFile(`${d}/none`, s)],
 	"reading a directory": ["IS_DIRECTORY", 400, (f, d, s) => f.readFile(d, s)],
@@ -146,7 +146,7 @@ export default {
 		const there = async (path) => (await files.exists(`${t.dir}/${path}`, t.shell)).exists;
 		assert.deepEqual([await there("a/b/file"), await there("a/b/other"), await there("c/other"),
 			await there("c")], [false, false, true, true]);
-		await files.moveFile(`${t.dir}/c/other`, `${t.dir}/a`, t.shell); /* into it, as mv does */
+		await files.moveFile(`${t.dir}/c/other`, `${t.dir}/a`, t.shell); /* into the directory, as mv does */
 		assert.equal(await there("a/other"), true);
 		const gone = await files.deleteFile(`${t.dir}/a/other`, t.shell);
 		assert.deepEqual([gone.success, gone.path], [true, `${t.dir}/a/other`]);

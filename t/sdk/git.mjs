@@ -1,11 +1,14 @@
-/* git.mjs: repositories, by file:// and from a server inside the session. */
+/*
+ * git.mjs: tests clones of repositories, by file:// and from a server inside
+ * the session.
+ */
 import assert from "node:assert/strict";
 
 const PORT = 4900;
 const REPOSITORIES = "/tmp/repositories";
 const HTTP = `http://127.0.0.1:${PORT}`;
 
-/* /auth/ wants a password, /slow/ never answers; all else is git's own server. */
+/* /auth/ wants a password, /slow/ never answers; git's own server answers the rest. */
 const SERVER = `
 import os, subprocess, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -40,7 +43,7 @@ class Git(BaseHTTPRequestHandler):
 ThreadingHTTPServer(("127.0.0.1", ${PORT}), Git).serve_forever()
 `;
 
-/* Three commits on main, one more on side; made once in a session. */
+/* Makes three commits on main and one more on side, once in a session. */
 async function repository(t) {
 	if (t.repository)
 		return t.repository;

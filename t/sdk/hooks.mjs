@@ -1,4 +1,4 @@
-/* hooks.mjs: the SDK's two platform imports are found in platform.mjs. */
+/* hooks.mjs: resolves the SDK's two platform imports to platform.mjs. */
 const PLATFORM = new URL("platform.mjs", import.meta.url).href;
 const STANDS_IN = new Set(["cloudflare:workers", "@cloudflare/containers"]);
 

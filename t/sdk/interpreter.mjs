@@ -1,7 +1,10 @@
-/* interpreter.mjs: code contexts, and what runs in them. */
+/* interpreter.mjs: tests code contexts, and code that runs in them. */
 import assert from "node:assert/strict";
 
-/* What a run brings, by the client's callbacks; `seen` is called with each. */
+/*
+ * Runs code; returns what the client's callbacks got.  Calls `seen` after each
+ * stdout event.
+ */
 async function runs(t, context, code, { language, timeoutMs, seen = () => {} } = {}) {
 	const got = { stdout: "", stderr: "", results: [], error: undefined };
 	await t.client.interpreter.runCodeStream(context.id, code, language, {
@@ -13,7 +16,7 @@ async function runs(t, context, code, { language, timeoutMs, seen = () => {} } =
 	return got;
 }
 
-/* A context of its own for one case. */
+/* Calls `work` with a code context made for one case. */
 async function within(t, options, work) {
 	const context = await t.client.interpreter.createCodeContext(options);
 	try {

@@ -1,5 +1,5 @@
 /*
- * judge.mjs: the published SDK, version by version, against the running service.
+ * judge.mjs: tests the published SDK, version by version, against the service.
  * Prints TAP.
  *
  *   SANDLEASE_URL, SANDLEASE_API_KEY   the service and a key of scope tenant
@@ -16,9 +16,9 @@ import { VERSIONS, WHY } from "./versions.mjs";
 
 const SCENARIOS = ["utils", "commands", "files", "processes", "ports", "git", "interpreter", "watch",
 	"backup", "sandbox", "lifecycle", "websocket"];
-const AT_ONCE = 4; /* scenarios; each of them mostly waits */
-const LONG = 5; /* seconds that are worth a remark */
-const HANGS_MS = 600000; /* wait: of one case, against hanging */
+const AT_ONCE = 4; /* scenarios; each mostly waits */
+const LONG = 5; /* seconds; a case that takes as long gets a remark */
+const HANGS_MS = 600000; /* wait: the limit of one case, against hanging */
 
 register("./hooks.mjs", import.meta.url);
 
@@ -29,8 +29,8 @@ const chosen = (names) => {
 };
 
 /*
- * The oldest, a middle and the newest version each time; the others take turns.
- * All of them when nothing, or "all", is in SANDLEASE_SAMPLE.
+ * Returns the oldest, a middle and the newest version, and one of the others in
+ * turn.  Returns all versions if SANDLEASE_SAMPLE is unset or "all".
  */
 function today(versions) {
 	const sample = Number.parseInt(process.env.SANDLEASE_SAMPLE ?? "all", 10);
@@ -41,7 +41,7 @@ function today(versions) {
 	return [...always, others[sample % others.length]];
 }
 
-/* The SDK logs to the console; ours goes to stdout by another way. */
+/* The SDK logs to the console, so the judge writes to stdout directly. */
 const say = (line) => process.stdout.write(`${line}\n`);
 for (const level of ["debug", "info", "log", "warn", "error"])
 	console[level] = () => {};
@@ -52,7 +52,7 @@ async function loadSdk(version) {
 	return import(pathToFileURL(at).href);
 }
 
-/* What hangs is a failure of its case only. */
+/* A case that hangs fails alone. */
 function patiently(work) {
 	let timer;
 	const late = new Promise((_, reject) => {
@@ -74,7 +74,7 @@ async function tryCase(trial, work) {
 	}
 }
 
-/* Each in a session of its own, which has only so many shells. */
+/* Each scenario has its own session, because the number of shells in one is limited. */
 async function judge(version, [scenario, cases]) {
 	const sdk = await loadSdk(version);
 	const session = await Session.create();
@@ -95,7 +95,7 @@ async function judge(version, [scenario, cases]) {
 let count = 0;
 let failed = 0;
 
-/* Of the stack, only what is the scenario's. */
+/* Keeps only the scenarios' own lines of the stack. */
 function describe(error) {
 	const lines = String(error.stack ?? error).split("\n");
 	const ours = SCENARIOS.map((name) => `/t/sdk/${name}.mjs:`);
@@ -116,10 +116,10 @@ function report({ name, lacks, error, seconds }) {
 		say(`# ${line}`);
 }
 
-/* A promise of the SDK's that nobody waited for. */
+/* Reports a rejected promise of the SDK that no code awaited. */
 process.on("unhandledRejection", (error) => report({ name: "nothing fails unseen", error }));
 
-/* Every reason not to judge something is explained, and nothing else is. */
+/* Checks that WHY explains everything in `lacks`, and nothing else. */
 function reportExplained() {
 	const lacking = new Set(Object.values(VERSIONS).flatMap(({ lacks }) => lacks));
 	const wrong = [...[...lacking].filter((thing) => !WHY[thing]),
@@ -132,7 +132,7 @@ async function main() {
 	reportExplained();
 	const scenarios = await Promise.all(chosen(SCENARIOS).map(
 		async (name) => [name, (await import(`./${name}.mjs`)).default]));
-	const named = chosen(Object.keys(VERSIONS)); /* all of them, if none is named */
+	const named = chosen(Object.keys(VERSIONS)); /* all versions, if none is named */
 	const versions = named.length < Object.keys(VERSIONS).length ? named : today(named);
 	const waiting = scenarios.flatMap(
 		(scenario) => versions.map((version) => [version, scenario]));

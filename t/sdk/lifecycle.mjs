@@ -1,4 +1,4 @@
-/* lifecycle.mjs: a session that sleeps or goes while the SDK talks to it. */
+/* lifecycle.mjs: tests sessions that sleep or are deleted while the SDK talks to them. */
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { Session } from "./service.mjs";
@@ -14,11 +14,11 @@ async function other(t, work) {
 	}
 }
 
-/* Until the files are in /workspace. */
+/* Waits until the files are in /workspace. */
 async function there(client, ...names) {
 	for (const name of names)
 		while (!(await client.files.exists(`/workspace/${name}`, "y")).exists)
-			await pause(50); /* wait: polls, the judge has the limit */
+			await pause(50); /* wait: polls; the judge has the limit */
 }
 
 export default {

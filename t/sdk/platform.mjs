@@ -1,9 +1,10 @@
 /*
  * platform.mjs: stands in for the two imports of the SDK that exist only on the
- * platform it was written for, `cloudflare:workers` and `@cloudflare/containers`.
+ * platform it was written for, `cloudflare:workers` and
+ * `@cloudflare/containers`.
  *
- * A Sandbox of the SDK is a Container.  Ours is always running; what is fetched
- * from it goes to the session that its environment names (service.mjs).
+ * A Sandbox of the SDK is a Container.  The container here always runs; its
+ * requests go to the session that its environment names (service.mjs).
  */
 import { timingSafeEqual } from "node:crypto";
 
@@ -14,7 +15,7 @@ export class WorkerEntrypoint {}
 export class DurableObject {}
 export const tracing = {};
 
-/* Part of WebCrypto there; the SDK compares preview tokens with it. */
+/* WebCrypto on the platform has this function; the SDK compares preview tokens with it. */
 crypto.subtle.timingSafeEqual ??= timingSafeEqual;
 
 /* ---- @cloudflare/containers */
@@ -62,7 +63,7 @@ export function switchPort(request, port) {
 	return new Request(request, { headers });
 }
 
-/* ---- what the platform hands to a Container */
+/* ---- objects that the platform gives to a Container */
 
 globalThis.FixedLengthStream ??= class extends TransformStream {
 	constructor(_length) {
@@ -70,7 +71,7 @@ globalThis.FixedLengthStream ??= class extends TransformStream {
 	}
 };
 
-/* Objects by name, as the platform keeps them outside of any sandbox. */
+/* Objects by name; the platform keeps them outside of every sandbox. */
 export class Bucket {
 	#objects = new Map();
 
@@ -97,14 +98,14 @@ export class Bucket {
 	}
 }
 
-/* Of a place that cannot be reached from here, nor from a sandbox. */
+/* Settings of a place that neither this test nor a sandbox can reach. */
 const REMOTE = {
 	R2_ACCESS_KEY_ID: "id", R2_SECRET_ACCESS_KEY: "secret", CLOUDFLARE_ACCOUNT_ID: "0".repeat(32),
 	CLOUDFLARE_R2_ACCOUNT_ID: "0".repeat(32), BACKUP_BUCKET_NAME: "backups",
 };
 
 class Storage extends Map {
-	/* the methods of a Map answer at once; the SDK awaits them */
+	/* the methods of a Map return at once; the SDK awaits them */
 	put(key, value) {
 		this.set(key, value);
 	}
@@ -114,7 +115,7 @@ class Storage extends Map {
 	}
 }
 
-/* A namespace of Sandboxes in front of one session, made when asked for. */
+/* A namespace of Sandboxes in front of one session; makes each when it is asked for. */
 export class Namespace {
 	#made = new Map();
 
@@ -131,8 +132,9 @@ export class Namespace {
 	}
 
 	/*
-	 * As on the platform no method runs before it is set up, and what configures
-	 * it is over before what follows.
+	 * As on the platform, no method of a Sandbox runs before its setup has
+	 * ended, and a call that configures the Sandbox ends before the next
+	 * call begins.
 	 */
 	#make(name) {
 		let ready;

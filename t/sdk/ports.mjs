@@ -1,9 +1,9 @@
-/* ports.mjs: ports that are shown to the world, and ports that are waited for. */
+/* ports.mjs: tests ports that are exposed, and ports that the SDK waits for. */
 import assert from "node:assert/strict";
 import { preview } from "./service.mjs";
 import { types } from "./trial.mjs";
 
-/* each case has a port of its own: 4001, 4002, ... */
+/* each case has its own port: 4001, 4002, ... */
 const portOf = (t) => 4000 + t.cases;
 
 const serve = (port, more = "") =>
@@ -102,7 +102,7 @@ export default {
 
 	async "waiting ends with the process that was to listen"(t) {
 		t.needs("ports.watchPort");
-		/* wait: of the process; sooner or later it has ended */
+		/* wait: the process sleeps, and then ends on any machine */
 		const processId = await start(t, "sleep 0.3; exit 6");
 		const events = await t.events(await t.client.ports.watchPort(
 			{ port: portOf(t), mode: "tcp", processId, interval: 100 }));

@@ -1,11 +1,11 @@
-/* processes.mjs: commands in the background, seen by all shells. */
+/* processes.mjs: tests commands in the background, which all shells see. */
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { data, PATIENCE_MS, types } from "./trial.mjs";
 
 const lives = (mark) => `grep -qsz ${mark} /proc/[0-9]*/cmdline`;
 
-/* The process when it runs no more. */
+/* Waits until the process has ended; returns it. */
 async function ended(t, id) {
 	const end = Date.now() + PATIENCE_MS;
 	for (;;) {
@@ -13,7 +13,7 @@ async function ended(t, id) {
 		if (process.status !== "running" && process.status !== "starting")
 			return process;
 		assert.ok(Date.now() < end, `${id} does not end`);
-		await pause(50); /* wait: polls, the limit is PATIENCE_MS */
+		await pause(50); /* wait: polls; the limit is PATIENCE_MS */
 	}
 }
 
@@ -100,7 +100,7 @@ export default {
 
 	async "a time limit ends it"(t) {
 		t.needs("env of a call");
-		/* wait: it is over sooner or later */
+		/* wait: the time limit ends this process on any machine */
 		const process = await ended(t, await start(t, "sleep 600", { timeoutMs: 300 }));
 		assert.notEqual(process.status, "completed");
 		assert.notEqual(process.exitCode, 0);

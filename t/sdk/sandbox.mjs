@@ -1,4 +1,4 @@
-/* sandbox.mjs: the class that users of the SDK meet, in front of our sessions. */
+/* sandbox.mjs: tests the class that users of the SDK meet, in front of our sessions. */
 import assert from "node:assert/strict";
 import { data, types } from "./trial.mjs";
 
@@ -18,7 +18,7 @@ export default {
 
 	async "another object in front of the same shell finds it"(t) {
 		await t.sandbox(t.shell).exec("export WHO=me");
-		t.namespace = undefined; /* as if the worker had been started anew */
+		t.namespace = undefined; /* as after a restart of the worker */
 		assert.equal((await t.sandbox(t.shell).exec("echo $WHO")).stdout.trim(), "me");
 	},
 
@@ -77,7 +77,7 @@ export default {
 		assert.equal((await box.exec("echo $WHO $PWD", { env: { WHO: "me" }, cwd: "/tmp" })).stdout.trim(),
 			"me /tmp");
 		if (!t.repeats)
-			/* wait: it is over sooner or later */
+			/* wait: the time limit ends this command on any machine */
 			await t.refused("COMMAND_EXECUTION_ERROR", 500, box.exec("sleep 600", { timeout: 300 }));
 		assert.equal((await box.exec("echo ${WHO:-none} $PWD")).stdout.trim(), "none /workspace");
 	},
@@ -150,17 +150,17 @@ export default {
 		await server.waitForPort(port, { path: `/${port}.html`, status: 200 });
 		await server.waitForPort(port, { mode: "tcp" });
 		await server.kill();
-		/* wait: of the process; sooner or later it has ended */
+		/* wait: the process sleeps, and then ends on any machine */
 		const short = await box.startProcess("sleep 0.2; exit 7");
 		assert.equal((await short.waitForExit()).exitCode, 7);
 		for (const waits of [(p) => p.waitForLog("never"), (p) => p.waitForPort(port + 100)]) {
-			/* wait: the same */
+			/* wait: as above */
 			const ends = await box.startProcess("sleep 0.2; exit 8");
 			await assert.rejects(waits(ends), { name: "ProcessExitedBeforeReadyError", exitCode: 8 });
 		}
 		const long = await box.startProcess("sleep 600");
 		await assert.rejects(long.waitForLog("never", 300), { name: "ProcessReadyTimeoutError" });
-		/* wait: it never listens there */
+		/* wait: the process never listens on that port */
 		await assert.rejects(long.waitForPort(port + 100, { timeout: 300 }), { name: "ProcessReadyTimeoutError" });
 		await long.kill();
 	},
@@ -181,7 +181,7 @@ export default {
 		const process = await box.startProcess(serve(port));
 		await t.until(`curl -fs 127.0.0.1:${port}`);
 		if (t.lacks.includes("ports.exposePort"))
-			await t.session.expose(port); /* this one does not tell its container */
+			await t.session.expose(port); /* this version does not tell its container */
 		const { url } = await box.exposePort(port, { hostname: HOST, name: "web" });
 		assert.deepEqual((await box.getExposedPorts(HOST)).map((one) => [one.url, one.port, one.status]),
 			[[url, port, "active"]]);

@@ -1,28 +1,29 @@
 /*
- * service.mjs: the service under test.  Sessions are made and deleted by its own
- * API; what the SDK fetches from "its container" goes to the session's data plane.
+ * service.mjs: connects the SDK to the service under test.  The service's own
+ * API makes and deletes sessions; requests of the SDK to "its container" go to
+ * the session's data plane.
  */
 import assert from "node:assert/strict";
 import http from "node:http";
 
 const { SANDLEASE_URL: url, SANDLEASE_API_KEY: key } = process.env;
-const CONTROL_PORT = 3000; /* where the SDK believes its container listens */
+const CONTROL_PORT = 3000; /* the port on which the SDK expects its container */
 
 export const configured = Boolean(url && key);
 
-/* ---- what the SDK would send again
+/* ---- answers after which the SDK repeats a request
  *
  * Some version repeats every 503, and another every 500 with one of these words
- * in it.  A service that says so for anything but a start runs commands twice.
+ * in it.  If the service answers so for anything but a start, commands run twice.
  */
 const REPEATED = new RegExp(["timed out", "timeout", "no container instance available",
 	"currently provisioning", "container port not found",
 	"connection refused: container port", "the container is not listening",
 	"failed to verify port", "container did not start", "network connection lost",
 	"container suddenly disconnected", "monitor failed to find container"].join("|"), "i");
-const IN_TIME = /"Command timeout after \d+ms/; /* the one that has to be */
+const IN_TIME = /"Command timeout after \d+ms/; /* the one that may have such a word */
 
-const repeatable = new Map(); /* session: answers that would be repeated */
+const repeatable = new Map(); /* session: answers that some version would repeat */
 
 const plainFetch = globalThis.fetch;
 globalThis.fetch = async (to, init) => {
@@ -68,17 +69,17 @@ export class Session {
 	sleep = () => api("POST", `/v1/sessions/${this.id}/sleep`);
 	delete = () => api("DELETE", `/v1/sessions/${this.id}`);
 
-	/* Answers so far that some version would have taken for "try again". */
+	/* Answers so far that some version would take for "try again". */
 	get repeatable() {
 		return repeatable.get(this.id);
 	}
 
-	/* Another who asks for the same session, with a key of its own. */
+	/* The same session, as another client with its own key sees it. */
 	as(key_) {
 		return new Session(this.id, key_);
 	}
 
-	/* What a container would be asked on one of its ports. */
+	/* Sends a request for a port of the container to the session. */
 	async fetch(request, port) {
 		const { pathname, search } = new URL(request.url);
 		const proxied = port === CONTROL_PORT ? "" : `/proxy/${port}`;
@@ -93,7 +94,7 @@ export class Session {
 
 	webSockets = 0; /* opened so far */
 
-	/* What a container would do with an upgrade. */
+	/* Opens a WebSocket to the session, as a container would answer an upgrade. */
 	upgrade(request) {
 		const { pathname } = new URL(request.url);
 		const ws = new WebSocket(this.base.replace(/^http/, "ws") + pathname,
@@ -106,7 +107,7 @@ export class Session {
 		});
 	}
 
-	/* The same for the transport `websocket`. */
+	/* Options of a SandboxClient with the transport `websocket`. */
 	webSocketOptions() {
 		return { transportMode: "websocket", wsUrl: `ws://localhost:${CONTROL_PORT}/ws`,
 			port: CONTROL_PORT, stub: {
@@ -125,7 +126,10 @@ export class Session {
 	}
 }
 
-/* GET of a preview; its name resolves in browsers only, so the host is told. */
+/*
+ * GET of a preview.  Only browsers resolve its name, so the name goes into the
+ * Host header.
+ */
 export function preview(link) {
 	const { host, port, pathname, search } = new URL(link);
 	return new Promise((resolve, reject) => {

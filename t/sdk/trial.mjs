@@ -1,15 +1,15 @@
 /*
- * trial.mjs: one version of the SDK in front of one session, and what the
- * scenarios ask it with.
+ * trial.mjs: one version of the SDK in front of one session, with the helpers
+ * that the scenarios use.
  */
 import assert from "node:assert/strict";
 import { setTimeout as pause } from "node:timers/promises";
 import { Namespace } from "./platform.mjs";
 import { errorName, VERSIONS } from "./versions.mjs";
 
-export const PATIENCE_MS = 120000; /* wait: for what hangs, never a measure */
+export const PATIENCE_MS = 120000; /* wait: against hanging, never a measure */
 
-/* Thrown where a version has nothing to be judged. */
+/* Thrown where a version does not have the feature to be judged. */
 export class Lacks extends Error {}
 
 const lookUp = (object, path) => path.split(".").reduce((o, name) => o?.[name], object);
@@ -23,7 +23,7 @@ export class Trial {
 		this.cases = 0;
 	}
 
-	/* Each case has a shell and a directory of its own, not yet made. */
+	/* Gives each case its own shell and directory, which are not made yet. */
 	begin() {
 		this.shell = `case-${++this.cases}`;
 		this.dir = `/workspace/${this.shell}`;
@@ -33,7 +33,7 @@ export class Trial {
 		return new this.sdk.SandboxClient({ ...session.clientOptions(this.keyed), ...more });
 	}
 
-	/* The high-level class, by the SDK's own front door. */
+	/* The high-level class, as the SDK's own entry point makes it. */
 	sandbox(name) {
 		this.namespace ??= new Namespace(this.sdk.Sandbox, this.session);
 		return this.sdk.getSandbox(this.namespace, name);
@@ -49,32 +49,35 @@ export class Trial {
 
 	/* ---- commands */
 
-	/* In this case's shell, or in the one that is named; undefined is the default. */
+	/*
+	 * Runs a command in this case's shell, or in the one named; undefined
+	 * is the default shell.
+	 */
 	execute(command, options = {}) {
 		const { shell, ...rest } = { shell: this.shell, ...options };
 		return this.client.commands.execute(command, shell, ...this.executeArguments(rest));
 	}
 
-	/* What a command prints that must succeed. */
+	/* Runs a command that must succeed; returns its output. */
 	async says(command, options) {
 		const { exitCode, stdout, stderr } = await this.execute(command, options);
 		assert.equal(exitCode, 0, `${command}: ${stderr}`);
 		return stdout.trim();
 	}
 
-	/* A condition inside the session, looked at until it holds. */
+	/* Waits until a command inside the session succeeds. */
 	async until(condition) {
 		const end = Date.now() + PATIENCE_MS;
 		while ((await this.execute(condition, { shell: "looks" })).exitCode !== 0) {
 			assert.ok(Date.now() < end, `never came true: ${condition}`);
-			await pause(50); /* wait: polls, the limit is PATIENCE_MS */
+			await pause(50); /* wait: polls; the limit is PATIENCE_MS */
 		}
 	}
 
-	/* Until a process has written something, which it does at once. */
+	/* Waits until a process has written something, which it does at once. */
 	async logged(id) {
 		while ((await this.client.processes.getProcessLogs(id)).stdout === "")
-			await pause(50); /* wait: polls, the judge has the limit */
+			await pause(50); /* wait: polls; the judge has the limit */
 	}
 
 	/* ---- streams */
@@ -88,7 +91,10 @@ export class Trial {
 
 	/* ---- errors */
 
-	/* The promise is rejected by the class that the SDK has for this code. */
+	/*
+	 * Checks that the promise is rejected with the class that the SDK has
+	 * for this code.
+	 */
 	async refused(code, httpStatus, promise) {
 		const error = await promise.then(
 			(value) => assert.fail(`no ${code}, but ${JSON.stringify(value)?.slice(0, 300)}`),
@@ -102,7 +108,7 @@ export class Trial {
 		return error;
 	}
 
-	/* ---- memory: what takes much of it is done by one version at a time */
+	/* ---- memory: only one version at a time runs a case that needs much */
 
 	async alone(work) {
 		const before = heavy;
@@ -117,7 +123,7 @@ export class Trial {
 	}
 }
 
-/* Concatenated data of a stream's events of one type. */
+/* Joins the data of a stream's events of one type. */
 export function data(events, type) {
 	return events.filter((event) => event.type === type).map((event) => event.data).join("");
 }

@@ -1,9 +1,9 @@
-/* utils.mjs: health, shells as objects, and who is refused. */
+/* utils.mjs: tests health, shells as objects, and refused requests. */
 import assert from "node:assert/strict";
 import { data, types } from "./trial.mjs";
 import { UNDRIVEN } from "./versions.mjs";
 
-/* The members of a SandboxClient that the scenarios are about, and how it fetches. */
+/* The members of a SandboxClient that the scenarios use, and its transport. */
 const DRIVEN = ["backup", "commands", "files", "git", "interpreter", "ports", "processes",
 	"transport", "utils", "watch"];
 
@@ -61,7 +61,7 @@ export default {
 		await t.client.utils.createSession({ id: t.shell });
 		const error = await t.refused("SESSION_ALREADY_EXISTS", 409,
 			t.client.utils.createSession({ id: t.shell }));
-		assert.match(error.message, /already exists/); /* older versions go by these words */
+		assert.match(error.message, /already exists/); /* older versions look for these words */
 		assert.equal(error.context.sessionId, t.shell);
 	},
 

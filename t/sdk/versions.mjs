@@ -1,6 +1,6 @@
 /*
- * versions.mjs: in what the published versions of the SDK differ.  Everything
- * else is asked of all of them alike.
+ * versions.mjs: the differences between the published versions of the SDK.  All
+ * other behaviour is asked of all versions alike.
  */
 
 /*
@@ -35,14 +35,14 @@ export const VERSIONS = {
 		lacks: ["time for git", "no shell", "watch.checkChanges", "backup.uploadParts",
 			"a bucket at hand"] },
 	"0.9.2": { keyed: true, executeArguments: byName, archiveArguments: byName,
-		lacks: ["no shell", "backup.uploadParts", "an archive that is here"] }, /* mounts its bucket */
+		lacks: ["no shell", "backup.uploadParts", "an archive that is here"] }, /* this version mounts its bucket */
 	"0.12.10": { keyed: true, executeArguments: byName, archiveArguments: byName,
 		lacks: ["ports.exposePort", "ports.getExposedPorts", "ports.unexposePort"] },
 };
 
 /*
- * Why each thing of `lacks` is not judged in some versions.  The judge wants one
- * sentence for each and none for anything else.
+ * Why each entry of `lacks` is not judged in some versions.  The judge wants
+ * exactly one sentence for each entry.
  */
 export const WHY = {
 	"utils.deleteSession": "0.4.14 cannot delete a shell",
@@ -66,15 +66,15 @@ export const WHY = {
 };
 
 /*
- * Members of a SandboxClient that no scenario drives, and why the service does not
- * have what they ask for.
+ * Members of a SandboxClient that no scenario uses, and why the service does
+ * not have the feature.
  */
 export const UNDRIVEN = {
 	desktop: "0.7.21 and 0.9.2 drive a desktop with X11 in an image of its own; the SDK dropped it",
 	tunnels: "0.12.10 has these over its transport rpc only, which the service does not speak",
 };
 
-/* Error codes, the class that the SDK makes of each, and since when. */
+/* Error codes, the SDK's class for each, and the first version with that class. */
 const ERRORS = {
 	BACKUP_CREATE_FAILED: ["BackupCreateError", "0.7.21"],
 	BACKUP_NOT_FOUND: ["BackupNotFoundError", "0.7.21"],
@@ -120,7 +120,7 @@ const ERRORS = {
 
 const ORDER = Object.keys(VERSIONS);
 
-/* What `err.name` must be for a code; a class that came later is the base. */
+/* Returns the `err.name` for a code; before its class existed, that is the base class. */
 export function errorName(version, code) {
 	const [name, since = ORDER[0]] = ERRORS[code];
 	return ORDER.indexOf(version) < ORDER.indexOf(since) ? "SandboxError" : name;

@@ -1,7 +1,7 @@
-/* watch.mjs: what happens to files, told as it happens or asked for later. */
+/* watch.mjs: tests changes of files, reported as they happen or checked later. */
 import assert from "node:assert/strict";
 
-/* Events up to the one that is waited for, with `act` done once it watches. */
+/* Returns the events up to `last`; calls `act` once the watch has begun. */
 async function seen(t, stream, act, last) {
 	const events = [];
 	for await (const event of t.sdk.parseSSEStream(stream)) {

@@ -1,6 +1,6 @@
 /*
- * websocket.mjs: the transport `websocket`, /ws.  What the other files ask is
- * asked over it once more, and some things that only it has.
+ * websocket.mjs: tests the transport `websocket`, /ws: requests of the other
+ * files once more over a WebSocket, and features that only a WebSocket has.
  */
 import assert from "node:assert/strict";
 import { types } from "./trial.mjs";
@@ -8,10 +8,10 @@ import { types } from "./trial.mjs";
 const SCENARIOS = ["utils", "commands", "files", "processes", "ports", "git", "interpreter",
 	"watch", "backup"];
 
-/* A stream that is refused is an Error with the answer in its message. */
+/* A refused stream is an Error with the answer in its message. */
 const REFUSED = /^Stream error: (\d+) - (\{.*\})$/s;
 
-/* Older versions have a stream at once, and the error when it is read. */
+/* Older versions return a stream at once, and throw the error when it is read. */
 async function reading(promise) {
 	const value = await promise;
 	if (value instanceof ReadableStream)
@@ -20,7 +20,7 @@ async function reading(promise) {
 
 const overs = new WeakMap();
 
-/* The same trial, whose client speaks WebSocket. */
+/* The same trial, with a client that uses a WebSocket. */
 function over(t) {
 	t.needs("websocket");
 	if (!overs.has(t))
@@ -55,7 +55,7 @@ export default {
 		const o = over(t);
 		const before = t.session.webSockets;
 		const all = await Promise.all(Array.from({ length: 30 }, (_, i) =>
-			/* wait: of the commands, so that they end in any order */
+			/* wait: the commands sleep, so that they end in any order */
 			o.execute(`sleep 0.0${i % 5}; echo ${i}`, { shell: `${t.shell}-${i % 7}` })));
 		assert.deepEqual(all.map(({ stdout }) => stdout.trim()), all.map((_, i) => String(i)));
 		assert.ok(t.session.webSockets <= before + 1, "and no more");
@@ -98,7 +98,7 @@ export default {
 		t.needs("websocket");
 		const client = t.clientOf(t.session, t.session.as("sl_nobody").webSocketOptions());
 		await assert.rejects(client.utils.getVersion().then((version) => {
-			assert.equal(version, "unknown"); /* as it answers to any failure */
+			assert.equal(version, "unknown"); /* the SDK's answer to any failure */
 			throw new Error("refused");
 		}));
 		await assert.rejects(client.commands.execute("true", "x"), /WebSocket/);
