@@ -1,10 +1,10 @@
 /*
- * dashboard.mjs: a person's way through the dashboard, in a real browser and
- * against the real service.
+ * dashboard.mjs: tests a person's way through the dashboard, in a real browser
+ * and against the real service.
  *
- *   STACK_DIR   set where the service is a test's own
+ *   STACK_DIR   set if the service is the test's own
  *
- * and what walk.mjs reads.
+ * and the variables that walk.mjs reads.
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -13,11 +13,11 @@ import { PATIENCE_MS, key, picture as pictureOf, url, walk } from "./walk.mjs";
 
 const STACK_SH = fileURLToPath(new URL("../lib/stack.sh", import.meta.url));
 
-const problems = []; /* what a page must not do, as seen from outside */
+const problems = []; /* errors of pages, as the browser reports them */
 const name = `browser-test-${Date.now().toString(36)}`;
 let page;
 let id;
-let isDown = false; /* the service, by our own hand */
+let isDown = false; /* true while the test has stopped the service */
 
 /* ---- helpers */
 
@@ -36,7 +36,7 @@ async function run(command) {
 	return page.locator(".run").last();
 }
 
-/* A call of the page's own, with its cookie and its origin. */
+/* A call from the page itself, with its cookie and its origin. */
 function call(method, path, body) {
 	return page.evaluate(async ([m, p, b]) => {
 		const answer = await fetch(p, {
@@ -47,13 +47,13 @@ function call(method, path, body) {
 	}, [method, path, body]);
 }
 
-/* A function of t/lib/stack.sh, on the service around this test. */
+/* Runs a function of t/lib/stack.sh on this test's service. */
 function stack(...words) {
 	return execFileSync("bash", [STACK_SH, "do", ...words],
 		{ encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
 }
 
-/* The browser reports refusals it was told to expect as errors. */
+/* True for a refusal that the test expects; the browser reports it as an error. */
 function expected(message) {
 	const where = message.location().url;
 	return (/status of 40[01]/.test(message.text()) &&
@@ -85,7 +85,7 @@ async function open(browser) {
 		(e) => window.reportViolation(`${e.violatedDirective} ${e.blockedURI}`)));
 }
 
-/* ---- what a person does */
+/* ---- steps of a person */
 
 const STEPS = {
 	async "a wrong key is refused and the page says so"() {
@@ -128,7 +128,7 @@ const STEPS = {
 
 	async "a list that cannot be had is not an empty one"() {
 		if (!process.env.STACK_DIR)
-			return; /* somebody's service: it stays up */
+			return; /* the service is not the test's own: it stays up */
 		const row = page.getByRole("link", { name });
 		await page.getByRole("link", { name: "Sandlease" }).click();
 		await row.waitFor();
@@ -264,7 +264,7 @@ const STEPS = {
 
 	async "an operator is shown leases without their session's row, and stops that fail"() {
 		if (!process.env.STACK_DIR)
-			return; /* somebody's service: its rows are not ours */
+			return; /* the service is not the test's own: its rows stay as they are */
 		const lost = page.locator(".troubles .notice", { hasText: "without their session" });
 		const lease = "z".repeat(20);
 		const query = (text) => stack("pg_psql", "-q", "-c", text);

@@ -1,10 +1,11 @@
 /*
- * forgery.mjs: a person who is logged in opens a hostile preview, in a real
- * browser, with dashboard and previews on one registrable domain and on two.
+ * forgery.mjs: tests that a hostile preview cannot use the login of a person who
+ * opens it, in a real browser, with dashboard and previews on one registrable
+ * domain and on two.
  *
  * The preview's page leads the browser to proxy/{port} of its own session, on the
- * dashboard's origin, and the app answers there so that nginx 1.22 takes its
- * response for none: with an interim one before it, or without a status line.
+ * dashboard's origin.  The app's answer there begins with an interim response, or
+ * without a status line, so that nginx 1.22 does not take it for a response.
  */
 import assert from "node:assert/strict";
 import { PATIENCE_MS, key, url, walk } from "./walk.mjs";
@@ -18,7 +19,7 @@ const BEGINNINGS = {
 	"a plain answer": "",
 };
 
-/* The script of the page that an app would like to have on our origin. */
+/* The script that a hostile app would like to run on the dashboard's origin. */
 const SCRIPT = `(async () => {
 	const json = { "Content-Type": "application/json" };
 	const tried = await fetch("/v1/sessions/VICTIM/api/execute", { method: "POST",
@@ -51,10 +52,10 @@ while True:
     threading.Thread(target=serve, args=(listener.accept()[0],), daemon=True).start()
 `;
 
-let browser, context, page; /* a person's, who is logged in */
+let browser, context, page; /* of a person who is logged in */
 let hostile, victim, label;
 
-/* ---- with a key */
+/* ---- calls with a key */
 
 async function api(method, path, body) {
 	const answer = await fetch(url + path, {
@@ -74,13 +75,13 @@ async function prepare() {
 	await api("POST", `/v1/sessions/${hostile}/api/write`,
 		{ path: "/workspace/app.py", content: APP });
 	await execute(hostile, "(/usr/bin/python3 app.py >app.log 2>&1 &)");
-	/* wait: polls until it listens */
+	/* wait: polls until the app listens */
 	await execute(hostile, "until (: </dev/tcp/127.0.0.1/8000) 2>/dev/null; do sleep 0.1; done");
 	const { url: preview } = await api("POST", `/v1/sessions/${hostile}/ports`, { port: 8000 });
 	label = new URL(preview).hostname.split(".")[0];
 }
 
-/* ---- as a person */
+/* ---- calls as a person */
 
 async function logIn() {
 	await context?.close();
@@ -92,7 +93,7 @@ async function logIn() {
 	assert.equal(await call("GET", "/v1/me"), 200);
 }
 
-/* A call of the dashboard's own page. */
+/* A call from the dashboard's own page. */
 function call(method, path, body) {
 	return page.evaluate(async ([m, p, b]) => (await fetch(p, {
 		method: m, headers: { "Content-Type": "application/json" },
@@ -109,7 +110,7 @@ async function nothingHappened(where) {
 	assert.ok(!stdout.includes("OWNED"), stdout);
 }
 
-/* The lure's page sends the browser there, with whatever cookies go along. */
+/* The lure's page sends the browser to the app, with all cookies that apply. */
 async function follow(domain, begin) {
 	const target = `${DASHBOARD}/v1/sessions/${hostile}/proxy/8000/pwn?` +
 		new URLSearchParams({ begin, victim });
@@ -147,7 +148,7 @@ for (const [layout, domain] of Object.entries(LAYOUTS))
 				await follow(domain, begin);
 			};
 
-/* As many cookies as a browser keeps, for every name below the site. */
+/* Sets as many cookies as a browser keeps, for every name below the site. */
 async function bomb(domain) {
 	const lure = await context.newPage();
 	await lure.goto(preview(domain, "/"));
@@ -155,7 +156,7 @@ async function bomb(domain) {
 		const site = location.hostname.split(".").slice(-2).join(".");
 		for (let i = 0; i < 50; i++)
 			document.cookie = `bomb${i}=${"x".repeat(4000)}; domain=${site}; path=/`;
-		/* A browser may write them later; a reader waits for that. */
+		/* A browser may write cookies later; reading them waits for that. */
 		return document.cookie.length;
 	});
 	assert.ok(kept > 100000, `${kept} bytes of cookies`);
@@ -187,7 +188,10 @@ Object.assign(STEPS, {
 
 await walk(STEPS, {
 	args: ["--host-resolver-rules=MAP *.test 127.0.0.1",
-		/* as if there were TLS: else a browser says no Sec-Fetch-* */
+		/*
+		 * treated as TLS, because a browser sends Sec-Fetch-* only to
+		 * secure origins
+		 */
 		`--unsafely-treat-insecure-origin-as-secure=${DASHBOARD},*.previews.other.test`],
 	async begin(b) {
 		browser = b;

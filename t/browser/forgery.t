@@ -1,3 +1,4 @@
 #!/bin/bash
-# forgery.t: an app's answers do nothing on the dashboard's origin; see dashboard.t.
+# forgery.t: tests that an app's answers do nothing on the dashboard's origin; see
+# dashboard.t.
 BROWSER_TEST=forgery.mjs exec "$(dirname "$0")/dashboard.t"

@@ -1,6 +1,6 @@
 /*
- * person.mjs: what tests of the dashboard do again and again: a page that
- * reports what it must not do, logging in, calls, and the service around them.
+ * person.mjs: helpers for tests of the dashboard: pages that report errors,
+ * login, calls, and functions of the service.
  */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -15,13 +15,13 @@ const require = createRequire(join(process.env.SANDLEASE_NODE_DIR ?? ".", "x.js"
 
 export const origin = new URL(url).origin;
 
-/* A function of t/lib/stack.sh, on the service around this test. */
+/* Runs a function of t/lib/stack.sh on this test's service. */
 export function stack(...words) {
 	return execFileSync("bash", [STACK_SH, "do", ...words],
 		{ encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] }).trim();
 }
 
-/* A page; what it throws, and what its policy refuses, goes into `problems`. */
+/* Opens a page; its exceptions and the refusals of its policy go into `problems`. */
 export async function openPage(browser, problems, options = {}) {
 	const context = await browser.newContext({
 		viewport: { width: 1280, height: 1000 }, ...options,
@@ -43,7 +43,7 @@ export async function logIn(page, key) {
 	await page.getByRole("heading", { name: "Sessions" }).waitFor();
 }
 
-/* A call of the page's own, with its cookie and its origin. */
+/* A call from the page itself, with its cookie and its origin. */
 export function call(page, method, path, body) {
 	return page.evaluate(async ([m, p, b]) => {
 		const answer = await fetch(p, {
@@ -59,14 +59,14 @@ export async function openSession(page, id) {
 	await page.locator("main[data-state]").waitFor();
 }
 
-/* Nothing is wider than the window. */
+/* Checks that nothing is wider than the window. */
 export async function fits(page, what) {
 	const [document_, window_] = await page.evaluate(() =>
 		[document.documentElement.scrollWidth, window.innerWidth]);
 	assert.ok(document_ <= window_, `${what}: ${document_} px in ${window_}`);
 }
 
-/* axe-core finds nothing; evaluated from outside, because the policy is strict. */
+/* Checks that axe-core finds nothing; runs it from outside, as the policy is strict. */
 export async function accessible(page, what) {
 	await page.evaluate(readFileSync(require.resolve("axe-core/axe.min.js"), "utf8"));
 	const found = await page.evaluate(async () => (await window.axe.run(document, {

@@ -1,7 +1,7 @@
 /*
- * terminal-use.mjs: the dashboard's terminal as people use it: in windows that
- * change, with wheel, mouse, clipboard and screen reader, over a connection that
- * is lost.  In a real browser and against the real service.
+ * terminal-use.mjs: tests the dashboard's terminal as people use it: in windows
+ * that change, with wheel, mouse, clipboard and screen reader, over a
+ * connection that is lost.  In a real browser and against the real service.
  */
 import assert from "node:assert/strict";
 import { key, picture, walk } from "./walk.mjs";
@@ -42,7 +42,7 @@ async function select(first, last) {
 	await page.mouse.up();
 }
 
-/* A program that shows the number of each byte it is sent; `set` are its modes. */
+/* Starts a program that prints the number of each byte it gets; `set` are its modes. */
 async function showBytes(set) {
 	await type(`clear; printf '${set}'; echo go$((1+1)); ` +
 		"while IFS= read -rsN1 c && [ \"$c\" != q ]; do printf '%d,' \"'$c\"; done; " +
@@ -70,7 +70,10 @@ const STEPS = {
 		const columns = {};
 		for (const width of [1440, 1200, 900, 390, 1440]) {
 			await page.setViewportSize({ width, height: 1000 });
-			/* rows are as long as there is room; the shell was told before that */
+			/*
+			 * rows fill the width of the window; the shell got its
+			 * size before that
+			 */
 			const cols = await page.waitForFunction(() => {
 				const tty = document.querySelector(".tty");
 				const row = tty.querySelector(":scope > div:last-child > div");
@@ -89,7 +92,7 @@ const STEPS = {
 			await picture(page, `terminal-${width}`);
 		}
 		assert.ok(columns[390] < columns[900]);
-		await button("Close").click(); /* nothing lies over it */
+		await button("Close").click(); /* the button is not covered */
 		await button("Open again").click();
 		await ready();
 	},
@@ -187,7 +190,7 @@ const STEPS = {
 
 	async "a connection that is lost comes back by itself, with what was there"() {
 		if (!process.env.STACK_DIR)
-			return; /* somebody's service: it stays up */
+			return; /* the service is not the test's own: it stays up */
 		await page.getByLabel("Terminal", { exact: true }).focus();
 		await type("clear; echo before$((9*9))");
 		await shown("before81");

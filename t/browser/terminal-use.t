@@ -1,4 +1,4 @@
 #!/bin/bash
-# terminal-use.t: windows, keys, mouse and clipboard of the dashboard's terminal;
-# see dashboard.t.
+# terminal-use.t: tests windows, keys, mouse and clipboard of the dashboard's
+# terminal; see dashboard.t.
 BROWSER_TEST=terminal-use.mjs exec "$(dirname "$0")/dashboard.t"

@@ -1,15 +1,15 @@
 /*
- * terminal.mjs: WebSockets, tickets and the dashboard's terminal, in a real
- * browser and against the real service.
+ * terminal.mjs: tests WebSockets, tickets and the dashboard's terminal, in a
+ * real browser and against the real service.
  */
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import { PATIENCE_MS, key, picture, url, walk } from "./walk.mjs";
 
 const origin = new URL(url).origin;
-const problems = []; /* what the dashboard's page must not do */
-let page; /* of the dashboard */
-let other; /* of somebody else, on the same host: the cookie goes along */
+const problems = []; /* errors of the dashboard's page */
+let page; /* the dashboard's page */
+let other; /* a page of another site on the same host, which gets the cookie, too */
 let server;
 let id;
 
@@ -32,13 +32,16 @@ async function makeTicket(body) {
 }
 
 /*
- * Opens a WebSocket in a page, types, and reads until it has been answered:
- * "answered", or the status it was refused with.
+ * Opens a WebSocket in a page, types, and reads until the command has answered.
+ * Returns "answered", or the status of the refusal.
  */
 async function talk(from, address) {
 	const refusal = from.waitForEvent("console", {
 		predicate: (message) => /^WebSocket .* failed: /s.test(message.text()),
-		/* wait: against hanging; of the two, the other one has more to say */
+		/*
+		 * wait: against hanging; longer than the other limit, whose
+		 * message says more
+		 */
 		timeout: 2 * PATIENCE_MS,
 	}).then((message) => message.text().match(/code: (\d+)/)?.[1] ??
 		(/Authentication failed/.test(message.text()) ? "401" : message.text()));
@@ -102,7 +105,7 @@ async function begin(browser) {
 	await other.goto(`http://${new URL(url).hostname}:${server.address().port}/`);
 }
 
-/* ---- what a screen shows: columns, rows, what is written, its rows */
+/* ---- screens: columns, rows, the bytes written, and the rows shown */
 
 const SCREENS = [
 	[5, 2, "hello", ["hello", ""]],
@@ -243,7 +246,7 @@ const STEPS = {
 
 	async "what runs is interrupted, and a paste is typed"() {
 		await type("clear; echo runs$((1+1)); sleep 1000");
-		await shown("runs2"); /* what is typed before is lost with it */
+		await shown("runs2"); /* Control+C discards bytes that were typed before */
 		await page.keyboard.press("Control+c");
 		await type("echo after=$?=");
 		await shown("after=130=");
@@ -291,7 +294,7 @@ const STEPS = {
 		await page.getByRole("heading", { name: "Sessions" }).waitFor();
 		go();
 		await (await answered).finished();
-		await call("GET", "/v1/me"); /* what follows an answer has happened */
+		await call("GET", "/v1/me"); /* the earlier answer has taken effect by now */
 		assert.deepEqual(opened, []);
 	},
 

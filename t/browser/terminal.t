@@ -1,3 +1,3 @@
 #!/bin/bash
-# terminal.t: tickets and terminals as a browser has them; see dashboard.t.
+# terminal.t: tests tickets and terminals in a browser; see dashboard.t.
 BROWSER_TEST=terminal.mjs exec "$(dirname "$0")/dashboard.t"

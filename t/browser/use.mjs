@@ -1,5 +1,5 @@
 /*
- * use.mjs: what people stumble over in the dashboard: a service that restarts, a
+ * use.mjs: tests the dashboard where people stumble: a service that restarts, a
  * setup that fails, commands that must be stopped, colours, keys that may only
  * look, small windows.  In a real browser and against the real service.
  */
@@ -9,7 +9,7 @@ import { accessible, call, fits, logIn, openPage, openSession, origin, stack } f
 
 const problems = [];
 const ids = [];
-const own = Boolean(process.env.STACK_DIR); /* else somebody's service: it stays up */
+const own = Boolean(process.env.STACK_DIR); /* else the service stays up */
 let page;
 let id;
 
@@ -35,7 +35,7 @@ async function make(body) {
 	return named;
 }
 
-/* A window of each kind: nothing sticks out, axe finds nothing. */
+/* Checks windows of each kind: nothing is wider than the window, axe finds nothing. */
 async function everywhere(what) {
 	for (const colorScheme of ["light", "dark"])
 		for (const width of [1440, 390]) {
@@ -66,7 +66,7 @@ const STEPS = {
 	},
 
 	async "more than a page of them has"() {
-		for (let i = 0; i < 26; i++) /* in one sandbox: they are there to be listed */
+		for (let i = 0; i < 26; i++) /* all in one sandbox: these sessions are only listed */
 			await call(page, "POST", "/v1/sessions?wait=0", { isolation: "shared",
 				agentType: "reviewer" }).then(({ body }) => ids.push(body.id));
 		await button("Next").waitFor();
@@ -171,7 +171,7 @@ const STEPS = {
 			["all", "red gold plain!", "abX     Y", ""]);
 		assert.equal(await entry.locator(".bold.fore-9").textContent(), "red");
 		assert.equal(await entry.locator('span[style*="255, 135, 0"]').textContent(), "gold");
-		const slow = await run("printf '\\033[3'; sleep 0.3; printf '2mgreen\\033[0m\\n'"); /* wait: two events of one sequence; as one they pass too */
+		const slow = await run("printf '\\033[3'; sleep 0.3; printf '2mgreen\\033[0m\\n'"); /* wait: two events of one sequence; a single event passes, too */
 		await slow.locator(".fore-2", { hasText: "green" }).waitFor();
 	},
 
@@ -187,7 +187,10 @@ const STEPS = {
 		await button("Stay awake 1 h").click();
 		await page.locator(".fact", { hasText: "Alive because" }).filter({ hasText: "Extended" }).waitFor();
 		const { alive } = (await call(page, "GET", `/v1/sessions/${id}`)).body;
-		/* wait: no time is measured; it was 10 minutes and is an hour */
+		/*
+		 * wait: measures no time; the date was 10 minutes ahead and is
+		 * an hour now
+		 */
 		assert.ok(Date.parse(alive.until) > Date.now() + 50 * 60000, alive.until);
 	},
 

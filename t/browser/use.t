@@ -1,3 +1,3 @@
 #!/bin/bash
-# use.t: what people stumble over in the dashboard; see dashboard.t.
+# use.t: tests the dashboard where people stumble; see dashboard.t.
 BROWSER_TEST=use.mjs exec "$(dirname "$0")/dashboard.t"

@@ -1,21 +1,22 @@
 /*
- * vt.mjs DIR: counts what sequences cost; DIR has vt.js and screen.js.
+ * vt.mjs DIR: tests that no sequence costs more than a few rows of work; DIR
+ * has vt.js and screen.js.
  *
- * Two things are counted: cells that are written, by fill and splice also, and
- * steps, which are calls of a screen's methods.
+ * The test counts two things: cells that are written, also by fill and splice,
+ * and steps, which are calls of a screen's methods.
  */
 const [{ Screen }, { Terminal }] = await Promise.all(["screen", "vt"].map((name) =>
 	import(`${process.argv[2]}/${name}.js`)));
 
 const COLS = 90;
 const ROWS = 40;
-/* Some rows, a character and a style for each cell; nowhere near a screen. */
+/* A few rows, with a character and a style for each cell; far less than a screen. */
 const CELLS_MAX = 8 * 2 * COLS;
 const STEPS_MAX = 8 * (COLS + ROWS);
 
 const spent = { cells: 0, steps: 0 };
 
-/* An array of cells that counts what is written to it. */
+/* An array of cells that counts the writes to it. */
 const counted = (cells) => new Proxy(cells, {
 	set(to, name, value) {
 		spent.cells += name === "length" ? 0 : 1;
@@ -38,7 +39,7 @@ for (const name of Object.getOwnPropertyNames(Screen.prototype)) {
 		};
 }
 
-/* Screens on which a count could cost more than elsewhere. */
+/* Screens on which a sequence with a large count could cost more. */
 const STATES = {
 	"an empty screen": "",
 	"text and a cursor in the last cell": `x\x1b[${ROWS};${COLS}Hx`,
@@ -51,7 +52,7 @@ const STATES = {
 	"a style": "\x1b[38;2;1;2;3;48;5;200mx",
 };
 
-/* Every final byte there may be, known or not, with the largest of counts. */
+/* Every possible final byte, known or not, also with the largest counts. */
 function sequences() {
 	const all = ["\x1bc", "\t", "\n", "\b", "\r", "x", "\u65e5", "\u0301"];
 	for (let code = 0x40; code < 0x7f; code++) {
@@ -94,7 +95,7 @@ for (const [name, before] of Object.entries(STATES)) {
 		`${dear.length} do: ${dear.slice(0, 5).join("; ")}`);
 }
 
-/* What was made cheap still does what it did. */
+/* Checks that the optimised sequences still show the right rows. */
 function shows(cols, rows, data, want, left = 0) {
 	const gone = [];
 	const screen = new Screen(cols, rows, (row) => gone.push(row));

@@ -1,6 +1,6 @@
 #!/bin/bash
-# vt.t: a sequence that a program writes costs the dashboard's terminal a few rows
-# of work at most.  Counted, in Node, with no browser.
+# vt.t: tests that any sequence of a program costs the dashboard's terminal at
+# most a few rows of work.  The work is counted, in Node, without a browser.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -10,7 +10,7 @@ top=$(cd "$here/../.." && pwd)
 node=$(node_find_new "$top")
 [ -n "$node" ] || skip_all "node 20 or newer is not installed"
 
-# Node takes a .js for a module if a package.json beside it says so.
+# Node loads a .js file as a module if a package.json beside it says so.
 modules=$(mktemp -d /tmp/sl-vt.XXXXXX) || exit 1
 trap 'rm -rf "$modules"' EXIT
 cp "$top/www/vt.js" "$top/www/screen.js" "$modules" &&

@@ -1,5 +1,5 @@
 /*
- * walk.mjs: a browser, and steps taken one after the other.  Prints TAP.
+ * walk.mjs: runs steps one after the other in a browser, and prints TAP.
  *
  *   SANDLEASE_URL, SANDLEASE_API_KEY   the service and a key of scope tenant
  *   SANDLEASE_NODE_DIR                 where playwright-core is installed
@@ -46,8 +46,8 @@ async function take(steps, failing) {
 }
 
 /*
- * begin(browser) first, then the steps as long as they succeed; failing() has
- * more to say of one that did not, end(failed) is last; args go to the browser.
+ * Calls begin(browser), then the steps as long as they succeed, and end(failed)
+ * last; failing() returns details of a failed step; args go to the browser.
  */
 export async function walk(steps, { begin, failing = () => [], end = () => {}, args = [] }) {
 	if (!url || !key) {
