@@ -23,7 +23,7 @@ new_session() { # JSON [-k KEY]
 	call "${@:2}" "$SANDLEASE_URL/v1/sessions?wait=60" -d "$1"
 }
 # run SESSION COMMAND: prints the command's output.  The first call replaces a
-# wrapper that is gone: it is answered 503, and curl tries again.
+# wrapper that is gone: the call is answered 503, and curl tries again.
 run() {
 	call --retry 20 --retry-delay 1 "$SANDLEASE_URL/v1/sessions/$1/api/execute" \
 		-d "{\"command\":\"$2\"}" | tail -n 1 | field stdout

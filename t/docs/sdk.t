@@ -1,6 +1,6 @@
 #!/bin/bash
-# The README's program for the Cloudflare SDK runs in plain Node as it is printed,
-# with the file that the service hands out, in every version it is said for.
+# Tests that the README's program for the Cloudflare SDK runs unchanged in plain
+# Node, with the file that the service serves, in every version the README names.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/stack.sh"
 . "$top_srcdir/t/lib/node.sh"

@@ -1,4 +1,4 @@
-/* sandbox.mjs: tests the class that users of the SDK meet, in front of our sessions. */
+/* sandbox.mjs: tests the class that users of the SDK use, in front of sessions. */
 import assert from "node:assert/strict";
 import { data, types } from "./trial.mjs";
 
