@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""admin.t: what an operator sees with sandlease-admin, over all orgs: sessions,
-leases, orgs, classes, snapshots, hosts, the audit log, the reaper's passes."""
+"""admin.t: tests the lists of sandlease-admin over all orgs: sessions, leases, orgs,
+classes, snapshots, hosts, the audit log, the reaper's passes."""
 import json
 import os
 import subprocess
@@ -20,12 +20,12 @@ HOST = os.uname().nodename
 
 
 def lines(*words):
-    """The rows of a list, as --json has them: an object a line."""
+    """Returns the rows of a list with --json: one object a line."""
     return [json.loads(line) for line in admin(*words, "--json").splitlines()]
 
 
 def table(*words):
-    """(titles, rows as dictionaries) of the same list for people."""
+    """Returns (titles, rows as dictionaries) of the same list as a table for people."""
     text = admin(*words).splitlines()
     titles = text[0].split()
     starts = [text[0].index(t) for t in titles] + [None]
@@ -249,7 +249,7 @@ def hosts_are_listed():
 
 # ---- many rows
 
-# Rows alone: what triggers count for quotas would take most of the time.
+# Inserts rows without triggers: counting for quotas would take most of the time.
 MANY = """
 BEGIN;
 ALTER TABLE session DISABLE TRIGGER USER;
@@ -280,7 +280,7 @@ def a_hundred_thousand_sessions_are_listed_in_little_memory():
         done = service.run("sandlease-admin", *words, "--limit", "1500")
         ids = [json.loads(l)["id"] for l in done.stdout.splitlines()]
         equal((len(ids), ids == sorted(ids, reverse=True)), (1500, True), "more than a page")
-        # ru_maxrss would be the largest of all children: this one is asked alone
+        # ru_maxrss would be the largest of all children, so this child has a limit
         everything = subprocess.run(
             ["sh", "-c", 'ulimit -v 200000; exec "$0" "$@"', service.program("sandlease-admin"),
              "--config", setting("SANDLEASE_CONFIG"), *words, "--limit", "0"],

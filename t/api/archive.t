@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""archive.t: archive/{path}: directories as tar streams, out and in."""
+"""archive.t: tests archive/{path}: directories as tar streams, out and in."""
 import gzip
 import io
 import os
@@ -38,7 +38,7 @@ def entry(name, **more):
 
 
 def tar(*entries, form=tarfile.PAX_FORMAT):
-    """Of (TarInfo or name, bytes)."""
+    """Makes an archive of (TarInfo or name, bytes)."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w", format=form) as t:
         for info, data in entries:
@@ -65,7 +65,7 @@ def tree(path):
                    cwd="/")
 
 
-# ---- out
+# ---- out of a session
 
 @case
 def a_directory_comes_as_a_tar():
@@ -138,7 +138,7 @@ def what_cannot_be_read_is_no_whole_archive():
     doc = container_error(archive("GET", "/workspace/closed"), 403,
                           "PERMISSION_DENIED")
     true("secret" in doc["message"], doc["message"])
-    # the same behind more than is held back
+    # the same behind more bytes than the wrapper holds back
     execute(SID, "head -c 3000000 /dev/urandom >closed/0", cwd="/workspace")
     execute(SID, "mkdir -p ordered/below; mv closed/0 ordered/;"
                  " mv closed/secret ordered/below/", cwd="/workspace")
@@ -169,7 +169,7 @@ def files_that_change_meanwhile_break_nothing():
     execute(SID, "touch stop; wait", cwd="/workspace")
 
 
-# ---- in
+# ---- into a session
 
 @case
 def an_archive_goes_where_it_is_put():
@@ -203,7 +203,7 @@ def there_and_back_is_the_same():
         execute(SID, "rm -r back", cwd="/workspace")
 
 
-# ---- hostile ones
+# ---- hostile archives
 
 def refused(body, *words, where="/workspace/jail/in"):
     doc = container_error(archive("PUT", where, body), 400,
@@ -245,7 +245,7 @@ def a_link_in_the_way_is_replaced_not_followed():
     expect(200, archive("PUT", "/workspace/jail/in", tar(("v", b"new"))))
     equal(execute(SID, "cat out/victim in/v", cwd="/workspace/jail"),
           "mine\nnew", "both")
-    # the same by an archive that makes the link itself
+    # the same with an archive that makes the link itself
     expect(200, archive("PUT", "/workspace/jail/in", tar(
         link("w", "../out/victim"), ("w", b"new"))))
     equal(execute(SID, "cat out/victim in/w", cwd="/workspace/jail"),

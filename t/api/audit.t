@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""audit.t: what an operator hears of, who may read it, and what is not in it."""
+"""audit.t: tests which events are in the audit log, who may read them, and that
+no secret is in it."""
 import hashlib
 import os
 import pwd
@@ -15,7 +16,7 @@ service.begin()
 
 FIELDS = {"id", "at", "kind", "severity", "tenant", "subject", "traceId",
           "detail"}
-SECRETS = [setting("SANDLEASE_API_KEY")]  # nothing of it may be written down
+SECRETS = [setting("SANDLEASE_API_KEY")]  # no log may contain any of these
 
 
 def secret(text):
@@ -54,13 +55,15 @@ def entries(kind, subject=None, key=ADMIN):
 
 
 def times(kind, subject, key=ADMIN, **detail):
-    """How often, over all minutes; the rest of its detail is as given."""
+    """Returns how often the event occurred, over all minutes; its detail
+    contains the given values."""
     return sum(e["detail"]["times"] for e in entries(kind, subject, key)
                if detail.items() <= e["detail"].items())
 
 
 def told(kind, subject, count, key=ADMIN, **detail):
-    """It is written after the answer: until it is there, and no more."""
+    """Waits until the entry is written, which is after the answer, and checks
+    its count."""
     until("%s %s is told" % (kind, subject),
           lambda: times(kind, subject, key, **detail) >= count)
     equal(times(kind, subject, key, **detail), count, "so often")
@@ -75,7 +78,7 @@ def a_key_nobody_knows_is_told_by_its_hash():
     bad = secret("sl_" + "a" * 52)
     problem(call("GET", at(SID), key=bad, headers={"X-Trace-Id": "tr-1"}),
             401, "unauthorized")
-    told("key_refused", prefix(bad), 1, why="unknown")  # the first is kept
+    told("key_refused", prefix(bad), 1, why="unknown")  # first reason is kept
     problem(call("GET", "/v1/health", key=bad), 401, "unauthorized")
     container_error(call("GET", at(SID, "/api/ping"), key=bad), 401,
                     "UNAUTHORIZED")
@@ -121,7 +124,7 @@ def what_is_no_key_is_told_but_no_key_at_all_is_not():
     equal(malformed(), before + 4, "and no more")
 
 
-# ---- somebody else's
+# ---- sessions of another org
 
 @case
 def a_foreign_id_is_told_to_its_owner_only():
@@ -217,7 +220,7 @@ def a_forced_release_is_critical():
     expect(200, call("DELETE", at(sid)))
 
 
-# ---- reading it
+# ---- reading the log
 
 @case
 def only_admins_read_it_and_only_what_is_theirs():
@@ -260,7 +263,7 @@ def pages_and_filters():
                 "validation_failed", field)
 
 
-# ---- when it cannot be written, and its end
+# ---- a log that cannot be written, and the end of entries
 
 @case
 def a_refusal_goes_out_though_it_cannot_be_written_down():

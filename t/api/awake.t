@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""awake.t: what keeps a session awake, what does not, and what GET says of it.
-Time is shifted in the rows, not waited for."""
+"""awake.t: tests which activity keeps a session awake, which does not, and what
+GET says of it.  The tests shift times in the rows instead of waiting."""
 import os
 import signal
 import sys
@@ -177,7 +177,7 @@ def an_open_websocket_without_a_byte_does_not_keep_it_awake():
 def a_probe_is_no_activity():
     sid = create(sleepAfterSeconds=60)["id"]
     host = expose(sid)
-    age(sid, 50)  # so near its sleep every call is written at once
+    age(sid, 50)  # every call so near the sleep is written at once
     before = activity(sid)
     for _ in range(2):
         expect(200, call("GET", at(sid, "/api/ping"), headers=PROBE))
@@ -215,7 +215,7 @@ def a_command_of_a_probe_is_not_work():
     sql("UPDATE lease SET keep_warm_until = clock_timestamp() WHERE"
         " session_id = :'v1'", sid)
     until("it sleeps", lambda: passes() and state(sid)[0] == "asleep")
-    probe.result()  # its command ended with it
+    probe.result()  # the command ended with the session's wrapper
 
 
 @case
@@ -273,7 +273,7 @@ def what_is_refused_keeps_nobody_awake():
     sid = create(sleepAfterSeconds=60)["id"]
     expose(sid)
     reader = service.new_key("demo", "asks", "--scope", "read")
-    age(sid, 50)  # so near its sleep every call is written at once
+    age(sid, 50)  # every call so near the sleep is written at once
     before = activity(sid)
     for _ in range(2):
         container_error(call("POST", at(sid, "/api/execute"),
@@ -305,7 +305,7 @@ def a_session_sleeps_after_its_maximum_run_time_whatever_happens():
     age(sid, 601)
     passes()
     equal(state(sid), ["asleep", "max_run_time", "none"], "state")
-    work.result()  # what ran is over
+    work.result()  # the command has ended
     execute(sid, "true")
     passes()
     equal(state(sid)[0], "ready", "it counts from the start of the wrapper")

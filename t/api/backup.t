@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""backup.t: api/backup/*: directories as archives, and back."""
+"""backup.t: tests api/backup/*: directories as archives, and back."""
 import gzip
 import http.client
 import io
@@ -47,7 +47,7 @@ def tree(path):
 
 
 def tar(*entries):
-    """Of (name, bytes), or TarInfo."""
+    """Makes an archive of (name, bytes), or TarInfo."""
     out = io.BytesIO()
     with tarfile.open(fileobj=out, mode="w") as t:
         for one in entries:
@@ -109,7 +109,7 @@ def nothing_but_the_backup_is_there_afterwards():
     equal(execute(SID, "cat app/a; readlink app/l; stat -c %a app",
                   cwd="/workspace"), "hello/nowhere\n750\n", "content")
     equal(execute(SID, "ls -A", cwd="/workspace"), "app\n", "nothing beside")
-    # a shell that stands there sees it
+    # a shell whose working directory is restored sees the restored files
     execute(SID, "cd /workspace/app; echo changed >a", sessionId="there")
     restore("/workspace/app")
     equal(execute(SID, "cat a; pwd -P", sessionId="there"),
@@ -156,7 +156,7 @@ def what_is_ours_is_no_part_of_it():
     expect(200, call("DELETE", at(SID, "/api/process/stays")))
 
 
-# ---- what is left out
+# ---- excluded files
 
 @case
 def names_paths_and_patterns_are_left_out():
@@ -193,7 +193,8 @@ def git_says_what_it_ignores():
            "./sub/.gitignore", "./sub/keep.log", "./tracked.log"], "tree")
     equal(execute(SID, "ls /workspace/monitored 2>/dev/null || :"), "",
           "nothing of the repository's was run")
-    # a part of it, one that is ignored as a whole, and none of it
+    # a part of the repository, an ignored directory, all files of one, and no
+    # repository
     for path, options, want in (
             ("repo/sub", True, ["./.gitignore", "./keep.log"]),
             ("repo/build", True, ["./x", "./x/o"]),
@@ -377,7 +378,7 @@ def archives_count_as_other_files_do():
     equal(reap()[0], 0, "the pass")
     equal(value("SELECT disk_used_mb FROM session WHERE id = :'v1'", sid), "6",
           "what was measured")
-    # an archive larger than any file may be is none at all
+    # an archive that exceeds the file size limit is not kept at all
     execute(sid, "for i in 2 3; do head -c 3M /dev/urandom >some/$i; done")
     container_error(ask("create", sid, dir="/workspace/some",
                         archivePath=archive("more")), 413, "FILE_TOO_LARGE")
@@ -415,16 +416,17 @@ def parts_cannot_go_out_and_their_secrets_stay():
             true(secret not in service.log(name[:-4]), name)
 
 
-# ---- in the middle of it
+# ---- interrupted backups
 
 def at_work(word):
-    """Of our own: other services make backups, and others list files."""
+    """Returns processes of this test's service: other services make backups and
+    list files, too."""
     return set(running(word)) & service.inside()
 
 
 def hold(sid):
-    """A repository in which git waits for ever, and a backup of it that has
-    begun: (connection, name of an archive)."""
+    """Starts a backup of a repository in which git waits for ever; returns
+    (connection, name of an archive)."""
     mark = os.urandom(6).hex()
     execute(sid, "rm -rf held; mkdir held; cd held; git init -q .;"
                  " mkfifo /tmp/%s; git config core.excludesFile /tmp/%s" % (
@@ -499,7 +501,7 @@ def many_at_once_make_whole_archives():
                   cwd="/workspace"), "f\n", "whole")
 
 
-# ---- where archives are
+# ---- places of archives
 
 @case
 def archives_are_the_sessions_own():

@@ -1,8 +1,10 @@
 #!/usr/bin/python3
-"""badinput.t: every endpoint says what is wrong, and no worker dies of it.
+"""badinput.t: tests that every endpoint says which input is wrong, and that no worker
+dies of it.
 
-What is sent comes from the program's own tables: `sandlease-api --routes` and
-GET /v1/openapi.json."""
+The inputs come from the program's own tables: `sandlease-api --routes` and GET
+/v1/openapi.json.
+"""
 import json
 import os
 import re
@@ -32,7 +34,7 @@ BROKEN = (
     b"[" * 100000, b'{"labels":' * 50000, b'{"labels": ' + b"[" * 3000 +
     b"]" * 3000 + b"}", b" " * 100000, b"\n\n\n")
 NOT_OBJECTS = (b"[]", b'"x"', b"1", b"true", b"null", b"1.5", b"[{}]")
-LOGIN_MAX = 4096  # bytes: whoever is not known yet may send little
+LOGIN_MAX = 4096  # bytes: a client that is not logged in may send little
 VALUES = {"string": "x", "integer": 1, "boolean": True, "object": {},
           "array": []}
 
@@ -52,7 +54,7 @@ def operations():
 
 
 def schemas():
-    """(method, path, schema) of everything that takes a body."""
+    """Returns (method, path, schema) of every route that takes a body."""
     for method, pattern, operation in operations():
         if "requestBody" in operation:
             yield method, path_of(pattern), operation["requestBody"][
@@ -60,7 +62,7 @@ def schemas():
 
 
 def fields():
-    """(method, path, other required fields, name, schema)"""
+    """Returns (method, path, other required fields, name, schema) of every field."""
     for method, path, schema in schemas():
         for name, field in schema["properties"].items():
             others = {n: 8080 if n == "port" else "x"
@@ -245,7 +247,7 @@ def oversized_bodies_are_413():
     for method, path, _ in schemas():
         for body in (b" " * 1100000, b'{"name": "' + b"x" * 5000000 + b'"}'):
             refused(method, path, body, status=413, code=None)
-    # a promise is enough: nothing of it is read
+    # the Content-Length is enough: the service reads nothing of the body
     with socket.create_connection(("127.0.0.1", service.port())) as c:
         c.sendall(("POST /v1/sessions HTTP/1.1\r\nHost: 127.0.0.1\r\n"
                    "Authorization: Bearer %s\r\nContent-Length: 9999999999\r\n"
@@ -365,7 +367,7 @@ def huge_headers_are_refused():
 
 @case
 def a_path_that_becomes_another_one_is_refused():
-    """An app behind proxy/{port} could send its caller's key there."""
+    """An app behind proxy/{port} could otherwise send its caller's key there."""
     for path in (at(SID, "/proxy/8000/..%%2f..%%2f..%%2f%s" % SID),
                  at(SID, "/proxy/8000/../../../%s" % SID), "/v1/sessions//" + SID,
                  "/v1/%73essions/" + SID, "/v1/x/../sessions/" + SID):
@@ -400,7 +402,7 @@ def garbage_on_the_wire_is_refused():
             c.settimeout(service.PATIENCE)
             c.sendall(sent)
             answer = c.recv(4096)
-            # what is not HTTP is answered in HTTP/0.9's way: no status line
+            # nginx answers input that is not HTTP as HTTP/0.9: without a status line
             status = re.match(rb"HTTP/1\.1 (\d+)", answer)
             true(status is None or int(status[1]) in (400, 401, 411, 501, 505),
                  "%r: %r" % (sent, answer))
@@ -419,7 +421,7 @@ def nothing_was_made_and_nobody_died():
 
 @case
 def a_refusal_that_is_cut_within_a_character_is_told():
-    for pad in ("", "x", "xx"):  # characters of three bytes: some cut splits one
+    for pad in ("", "x", "xx"):  # three bytes a character: one of the cuts splits one
         body = {"files": [{"path": "x", "content": "x", pad + "\u20ac" * 60: 1}]}
         problem(call("POST", "/v1/sessions", body), 400, "validation_failed")
     equal(service.value("SELECT count(*) FROM session WHERE id <> '%s'" % SID),

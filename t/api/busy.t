@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""busy.t: every answer that shows a session says whether it is busy now, and
-until when it stays awake, as its wrapper knows; not as some call saw before."""
+"""busy.t: tests that every answer that shows a session says whether the session
+is busy now, and until when it stays awake, as its wrapper knows; not as an
+earlier call saw it."""
 import os
 import signal
 import sys
@@ -15,13 +16,13 @@ service.begin()
 
 
 def listed(sid):
-    """The session as the list shows it; no single GET is made."""
+    """Returns the session as the list shows it; makes no single GET."""
     page = expect(200, call("GET", "/v1/sessions?limit=200")).json
     return [s for s in page["sessions"] if s["id"] == sid][0]
 
 
 def work(sid):
-    """Background work that ends with stop_work()."""
+    """Starts background work that ends with stop_work()."""
     expect(200, call("POST", at(sid, "/api/process/start"), {
         "command": "until [ -e /workspace/stop ]; do sleep 0.02; done",
         "processId": "work"}))
@@ -38,7 +39,7 @@ def day_after_start(sid):
 
 @case
 def the_list_knows_what_runs_without_a_single_get():
-    create()  # so that it is a list
+    create()  # a second session, so that the list has several
     sid = create(sleepAfterSeconds=600)["id"]
     s = listed(sid)
     equal((s["busy"], s["alive"]["until"]),
@@ -89,7 +90,7 @@ def a_wrapper_that_does_not_answer_is_not_guessed_and_not_waited_for():
         equal(listed(works)["busy"], True, "others are known")
     finally:
         os.kill(wrapper, signal.SIGCONT)
-    # it is left alone for five seconds after it was silent
+    # the service does not ask a silent wrapper again for five seconds
     until("it is asked again", lambda: listed(mute)["busy"] is not None)
     stop_work(works)
 

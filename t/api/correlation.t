@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""correlation.t: any of its correlation keys finds a session, and many who ask
-at once find the same."""
+"""correlation.t: tests that any of its correlation keys finds a session, and that many
+clients at once find the same one."""
 import concurrent.futures
 import os
 import random
@@ -13,14 +13,14 @@ from service import (at, call, create, execute, expect, get, new_key,
                      problem, sql, until, value)
 from tap import Skip, case, equal, run, true
 
-# so many that a slow start of a crowd is not half of them hanging (share.h)
+# enough workers: a slow start of many must not hold half of them (org_share.h)
 service.begin("api_workers = 32")
 
 OTHER = new_key("rivals", "eve")
 
 
 def ask(*keys, key=None, headers=None, **body):
-    """A create with these keys."""
+    """Creates or finds a session with these keys."""
     return call("POST", "/v1/sessions?wait=60",
                 dict(body, correlationKeys=list(keys)), key, headers)
 
@@ -173,7 +173,7 @@ def a_session_has_a_bounded_number_of_keys():
 
 @case
 def many_creates_of_one_anchor_make_one_session():
-    # each has the anchor's key and one of its own, in any order
+    # each client sends the anchor's key and its own one, in any order
     for burst in range(3):
         anchor = "race:%d" % burst
         before = int(value("SELECT count(*) FROM session"))
@@ -237,7 +237,7 @@ def and_with_one_idempotency_key():
 
 @case
 def who_looks_at_a_start_does_not_disturb_it():
-    # GET moves a start on only when nobody is at work on it
+    # GET continues a start only when no worker is busy with it
     def make():
         return call("POST", "/v1/sessions?wait=60", {"isolation": "session"})
 
@@ -286,7 +286,7 @@ def many_who_wake_a_frozen_one_find_it_as_it_was():
 
 @case
 def a_start_whose_worker_died_is_taken_over_at_once():
-    # its lock ends with its connection
+    # the lock of a worker ends with its connection
     s = expect(201, ask("lost:1", isolation="session")).json["id"]
     expect(200, call("POST", at(s, "/sleep")))
     sql("UPDATE session SET state = 'initializing' WHERE id = :'v1'", s)
@@ -299,7 +299,7 @@ def a_start_whose_worker_died_is_taken_over_at_once():
 
 @case
 def a_chain_of_keys_ends_in_one_session():
-    # neighbours share a key; whoever comes between two sessions is told
+    # neighbours share a key; a client whose keys name two sessions gets an error
     calls = [lambda i=i: ask("chain:%d" % i, "chain:%d" % (i + 1))
              for i in range(8)]
     replies = many(calls)
@@ -314,7 +314,7 @@ def a_chain_of_keys_ends_in_one_session():
 
 @case
 def keys_move_while_everybody_asks():
-    # PUT, DELETE and creates in each other's way: no 5xx, no key with two
+    # PUT, DELETE and creates at the same time: no 5xx, and no key with two sessions
     sids = [create(name="move:%d" % i)["id"] for i in range(3)]
 
     def storm(seed):

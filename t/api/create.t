@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""create.t: a create that cannot work leaves nothing, and one that finds a
-session drops nothing of what it was told."""
+"""create.t: tests that a create that cannot work leaves nothing, and that one that finds
+a session drops none of its options."""
 import os
 import signal
 import subprocess
@@ -14,7 +14,7 @@ from service import (at, call, container_error, create, execute, expect, get,
 from awake import passes
 from tap import case, equal, run, true
 
-# as a fresh installation has them: the stack of a test has none
+# the defaults of a fresh installation, which the stack of a test does not have
 DEFAULTS = [line for line in subprocess.run(
     [os.path.join(os.environ.get("top_builddir", "build"), "sandlease-api"),
      "--settings"], capture_output=True, text=True, check=True)
@@ -39,7 +39,7 @@ def break_class():
 
 
 def sessions(key):
-    """All that there are, but for those that are deleted."""
+    """Returns all sessions but the deleted ones."""
     return expect(200, call("GET", "/v1/sessions?limit=200", key=key)).json["sessions"]
 
 
@@ -102,7 +102,7 @@ def what_a_snapshot_has_in_the_way_is_400_and_leaves_nothing():
         doc = problem(post(body, key), 400, "validation_failed", "files[1].path")
         equal(doc["session"]["state"], "deleted", path)
         equal((sessions(key), used(key)), ([], NOTHING), "nothing is left")
-    # with a name it stays, says so, and takes the corrected body
+    # with a name the failed session stays, and takes the corrected body
     body["name"] = "n"
     doc = problem(post(body, key), 400, "validation_failed", "files[1].path")
     equal((doc["session"]["name"], doc["session"]["state"]), ("n", "failed"), "told")
@@ -154,7 +154,7 @@ def the_corrected_body_under_the_same_name_is_used():
     equal(used(key), {"sessions": 1, "active": 1, "diskMb": 4096}, "usage")
     equal(get(first, key)["state"], "deleted", "the first one")
     expect(200, call("DELETE", at(s["id"]), key=key))
-    # found by a correlation key, the same
+    # the same for a session that is found by a correlation key
     problem(post(dict(FAILS, correlationKeys=["k"]), key), r.status, None)
     s = expect(201, post({"correlationKeys": ["k"]}, key)).json
     equal(s["state"], "ready", "by key")
@@ -203,7 +203,7 @@ def the_reaper_takes_back_what_a_dead_worker_left():
     ids = [create(key, labels={"n": str(i)})["id"] for i in range(3)]
     for sid in ids:
         expect(200, call("POST", at(sid, "/sleep"), key=key))
-    # as a create leaves them whose worker died: never ready, nobody told
+    # never ready, as a dead worker leaves them; a client knows the second one's id
     for sid, told in zip(ids, ("false", "true", "false")):
         sql("UPDATE session SET state = 'initializing' WHERE id = :'v1'", sid)
         sql("UPDATE session SET state = 'failed', started_at = NULL, told = :'v2'"
@@ -237,7 +237,7 @@ def a_failed_setup_is_a_problem_with_its_output():
     s = expect(201, post({"name": "s", "setup": "echo fine"}, key)).json
     equal(s["setup"]["state"], "done", "the corrected one")
     expect(200, call("DELETE", at(s["id"]), key=key))
-    # a nameless one stays: its id and its output are told
+    # a session without a name stays: the client knows its id and output
     doc = problem(post({"setup": "exit 3"}, key), 409, "setup_failed")
     equal(get(doc["session"]["id"], key)["state"], "failed", "it can be looked at")
     expect(200, call("DELETE", at(doc["session"]["id"]), key=key))
@@ -416,7 +416,7 @@ def a_registered_session_that_cannot_start_stays():
     expect(200, call("DELETE", at(s["id"]), key=key))
 
 
-# ---- snapshots that are gone
+# ---- deleted snapshots
 
 @case
 def snapshot_fallback_makes_a_plain_session_and_an_event():
@@ -477,7 +477,7 @@ def what_could_not_be_taken_over_is_not_told_as_done():
     expect(200, call("DELETE", at(sid), key=key))
 
 
-# ---- a name from the data plane
+# ---- a name in a call of the data plane
 
 @case
 def the_first_call_may_name_a_nameless_session():

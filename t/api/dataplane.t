@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""dataplane.t: nginx straight to a session's wrapper."""
+"""dataplane.t: tests calls that nginx passes straight to a session's wrapper."""
 import http.client
 import json
 import os
@@ -21,7 +21,7 @@ ME = os.getpid()
 
 
 class Stream:
-    """An open api/execute/stream; events as they come."""
+    """An open api/execute/stream; returns events as they come."""
 
     def __init__(self, sid, command, **more):
         self.conn = http.client.HTTPConnection("127.0.0.1", service.port(),
@@ -37,7 +37,7 @@ class Stream:
         return self.answer.readline().decode().rstrip("\n")
 
     def event(self):
-        """The next event; None at the end of the stream."""
+        """Returns the next event; None at the end of the stream."""
         end = time.monotonic() + service.PATIENCE
         while time.monotonic() < end:
             raw = self.answer.readline()
@@ -54,7 +54,7 @@ class Stream:
         return events
 
     def close(self):
-        # the socket itself: http.client would keep it for the answer
+        # closes the socket itself: http.client would keep it for the answer
         self.answer.close()
         self.conn.close()
 
@@ -105,7 +105,7 @@ def a_stream_arrives_line_by_line():
     equal(s.answer.getheader("Content-Type").split(";")[0],
           "text/event-stream", "type")
     equal(s.event()["type"], "start", "first")
-    # each is seen before the command may go on
+    # the test reads each event before the command may go on
     e = s.event()
     equal((e["type"], e["data"]), ("stdout", "one\n"), "second")
     expect(200, call("POST", at(SID, "/api/write"),
@@ -157,7 +157,7 @@ def a_body_cut_off_is_never_taken_as_complete():
     for name, head, sent in (
             ("length", "Content-Length: %d\r\n\r\n" % len(body),
              body[:100000]),
-            # what is there is valid JSON; only its end is missing
+            # the JSON is whole and valid; only the last chunk is missing
             ("chunked", "Transfer-Encoding: chunked\r\n\r\n",
              "%x\r\n%s\r\n" % (len(body), body))):
         with socket.create_connection(("127.0.0.1", service.port())) as c:
@@ -165,12 +165,13 @@ def a_body_cut_off_is_never_taken_as_complete():
                        " %s\r\n%s%s" % (at(SID, "/api/write"),
                                         setting("SANDLEASE_API_KEY"), head,
                                         sent)).encode())
-            # wait: 0.3 s for nginx to hand on what it has; less makes the
+            # wait: 0.3 s for nginx to pass on the body; a shorter wait makes the
             # test weaker, never red
             time.sleep(0.3)
-        # the same wrapper answers later calls: by then it has seen the end
+        # the same wrapper answers later calls: it has seen the end by then
         for _ in range(5):
-            # wait: 0.05 s inside; less makes the test weaker, never red
+            # wait: 0.05 s in the command; a shorter wait makes the test weaker,
+            # never red
             execute(SID, "sleep 0.05")
         container_error(read("/workspace/cut"), 404, "FILE_NOT_FOUND")
         equal(execute(SID, "ls -A /workspace | grep -c cut || true"), "0\n",
@@ -191,7 +192,7 @@ def a_chunked_body_is_read_to_its_end():
     equal(execute(SID, "wc -c </workspace/chunked"), "100000\n", "size")
 
 
-# ---- who is meant
+# ---- which session a path names
 
 @case
 def a_path_that_leads_elsewhere_is_refused():
@@ -226,7 +227,7 @@ def what_is_not_there_is_404_in_the_containers_dress():
 
 @case
 def bad_bodies_are_400_and_name_the_field():
-    # every field's own rules are those of t/agent/execute.t
+    # t/agent/execute.t tests the rules of every field
     for path, body, field in (("/api/execute", b"{", None),
                               ("/api/execute", {}, "command"),
                               ("/api/execute/stream", {}, "command")):
@@ -239,7 +240,8 @@ def bad_bodies_are_400_and_name_the_field():
 
 @case
 def a_connection_that_may_be_used_again_can_be():
-    """A client that sends its body late, and what it is told meanwhile."""
+    """Sends the body late; the connection can be used again whatever the answer
+    was."""
     for rest, why in ((at("a" * 20, "/api/execute"), "nobody's session"),
                       (at(SID, "/api/nothing"), "no such route"),
                       (at(SID, "/api/execute"), "a bad body")):
@@ -249,7 +251,7 @@ def a_connection_that_may_be_used_again_can_be():
         with socket.create_connection(("127.0.0.1", service.port()),
                                       timeout=service.PATIENCE) as s:
             s.sendall(head)
-            # wait: 0.3 s for an answer before the body; none is right, too
+            # wait: 0.3 s for an answer before the body; no answer is right, too
             select.select([s], [], [], 0.3)
             s.sendall(b"nope")
             first = http.client.HTTPResponse(s, method="POST")
@@ -269,7 +271,7 @@ def a_connection_that_may_be_used_again_can_be():
 def a_dead_wrapper_is_replaced():
     sid = create(isolation="session")["id"]
     execute(sid, "echo kept >f")
-    # with the request in hand: not to be repeated
+    # the wrapper has the request, so the client must not repeat it
     r = call("POST", at(sid, "/api/execute"), {"command": "kill -9 $PPID"})
     expect(500, r)
     true(not r.json["context"].get("retryable"), repr(r))
@@ -295,7 +297,7 @@ def a_dead_sandbox_is_replaced_too():
     execute(sid, "echo kept >f")
     init = service.init_of(service.job(sid, "5454.%d" % ME)[0])
     os.kill(init, 9)
-    # the kernel lets it go when everything in it is gone
+    # the kernel removes init only after all processes in its namespace
     until("it is gone", lambda: not service.alive(init))
     r = call("GET", at(sid, "/api/ping"))
     container_error(r, 503, "CONTAINER_UNAVAILABLE")

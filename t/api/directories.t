@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""directories.t: names, moves and lists of files, and what changes in them,
-through nginx.  What is told of changes is in t/agent/watch*.t."""
+"""directories.t: tests names, moves and lists of files, and watches, through
+nginx.  The events of a watch are tested in t/agent/watch*.t."""
 import http.client
 import json
 import os
@@ -318,7 +318,7 @@ class Watch:
         return service.next_event(self.answer)
 
     def until(self, kind, path):
-        """All events up to that one, as (type, path)."""
+        """Returns all events up to that one, as (type, path)."""
         seen = []
         while not seen or seen[-1] != (kind, path):
             e = self.event()
@@ -332,7 +332,7 @@ class Watch:
 
 
 def place(name):
-    """A directory of its own for a case."""
+    """Makes a directory for one case."""
     execute(SID, "rm -rf /workspace/%s && mkdir /workspace/%s" % (name, name))
     return "/workspace/" + name
 

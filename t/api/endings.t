@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""endings.t: whoever runs something in a session that is put to sleep or
-deleted is told that, and not that the command ended with 143."""
+"""endings.t: tests that a client that runs something in a session is told when the
+session is put to sleep or deleted, and does not get exit code 143."""
 import http.client
 import json
 import os
@@ -20,7 +20,7 @@ service.begin()
 
 AUTH = {"Authorization": "Bearer " + setting("SANDLEASE_API_KEY")}
 CLI = os.path.join(setting("STACK_BUILD"), "sandlease")
-# how a session is ended, what is told of that, and why
+# the ways to end a session, by the reason that clients get
 ENDS = {
     "session_slept": lambda sid: expect(200, call("POST", at(sid, "/sleep"))),
     "session_deleted": lambda sid: expect(200, call("DELETE", at(sid))),
@@ -28,7 +28,7 @@ ENDS = {
 
 
 class Events:
-    """A stream that is open."""
+    """An open event stream."""
 
     def __init__(self, method, path, body=None):
         self.conn = http.client.HTTPConnection("127.0.0.1", service.port(),
@@ -51,7 +51,8 @@ class Events:
 
 
 def told(events, reason):
-    """The last event says why; nothing says that it ended by itself."""
+    """Checks that the last event has the reason, and that no event reports a normal
+    end."""
     last = events[-1]
     equal((last["type"], last["code"], last["reason"]),
           ("error", "SESSION_TERMINATED", reason), "last event")
@@ -62,7 +63,7 @@ def told(events, reason):
 
 
 def each_end(try_one):
-    """Of a session of its own, for each way to end it."""
+    """Runs the case for each way to end a session, with a new session each time."""
     def both():
         for reason, end in ENDS.items():
             sid = create(isolation="session")["id"]
@@ -130,7 +131,7 @@ def a_process_ends_with_the_reason(sid, reason, end):
 
 
 def half_sent(method, path, first=b"half"):
-    """A request with the beginning of a body; the rest does not come."""
+    """Sends a request with the beginning of a body; the rest never comes."""
     conn = http.client.HTTPConnection("127.0.0.1", service.port(),
                                       timeout=PATIENCE)
     conn.putrequest(method, path)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""events.t: the history of a session, and waiting for the next of it."""
+"""events.t: tests the history of a session, and calls that wait for its next event."""
 import http.client
 import os
 import signal
@@ -12,7 +12,7 @@ from service import (at, call, create, execute, expect, get, job, new_key,
                      problem, reap, setting, sql, stack, until, value)
 from tap import Skip, case, equal, run, true
 
-WORKERS = 4  # of which one may wait
+WORKERS = 4  # one of them may wait
 service.begin("api_workers = %d" % WORKERS)
 
 FIELDS = {"id", "at", "kind", "what", "actor", "reason", "generation",
@@ -27,7 +27,7 @@ def events(sid, query=""):
 
 
 def last(sid):
-    """Where to go on from now."""
+    """Returns the position after the newest event."""
     return events(sid)["next"]
 
 
@@ -40,7 +40,8 @@ def what(found, kind=None):
 
 
 def steps(found):
-    """[(what, how)], and each has a duration and a generation."""
+    """Returns [(what, how)] of the steps, and checks that each has a duration and a
+    generation."""
     for e in found:
         if e["kind"] == "step":
             true(isinstance(e["durationMs"], int) and e["durationMs"] >= 0,
@@ -56,9 +57,9 @@ def waiting():
 
 
 class Waiter(threading.Thread):
-    """A call that waits, in the background; `answer` once it has come."""
+    """A call that waits in the background; `answer` is set once it has come."""
 
-    # wait: the service's limit, not ours; an event ends it before
+    # wait: the service's limit; an event ends the call before
     def __init__(self, sid, after, seconds=30):
         super().__init__(daemon=True)
         self.path = at(sid, "/events?after=%d&wait=%d" % (after, seconds))
@@ -74,7 +75,7 @@ class Waiter(threading.Thread):
         return self.answer
 
 
-# ---- what is told
+# ---- reported events
 
 @case
 def a_cold_start_tells_each_step_and_how_long_it_took():
@@ -116,7 +117,7 @@ def a_resume_tells_its_steps_and_what_starts_nothing_tells_none():
         sid, "until [ -e go ]; do sleep 0.1; done"))
     work.start()
     until("it works", lambda: get(sid)["busy"])
-    # which is written after its answer
+    # the event of a call is written after its answer
     until("the first call is told", lambda: "delivery_accepted" in what(new(sid, after)))
     after = last(sid)
     expect(200, call("POST", at(sid, "/resume")))
@@ -141,7 +142,7 @@ def the_first_work_of_each_generation_is_told_once():
     equal(accepted(), [], "nor is a probe")
     gate = ACTOR.replace("key:", "gate:")
     execute(sid, "true")
-    until("the first call is", accepted)  # nobody waits until it is written
+    until("the first call is", accepted)  # written after the answer
     for _ in range(3):
         execute(sid, "true")
         equal(accepted(), [(1, gate)], "the first call was")
@@ -301,7 +302,7 @@ def a_transition_says_how_long_the_last_state_lasted():
          stop)
 
 
-# ---- reading it
+# ---- reading the history
 
 @case
 def pages_follow_each_other():
@@ -347,7 +348,7 @@ def it_can_be_read_until_the_row_goes_and_by_its_tenant_only():
                      key=new_key("demo", "r", "--scope", "read")))
 
 
-# ---- waiting for it
+# ---- waiting for an event
 
 @case
 def who_waits_is_woken_by_the_next_event():
@@ -448,7 +449,7 @@ def a_restart_just_before_it_waits_does_too():
     with service.Held("SELECT 1 FROM lease WHERE session_id = '%s' FOR UPDATE"
                       % sid):
         w = Waiter(sid, after)
-        # after 2 s it is answered without the lock, and its worker ends, too
+        # after 2 s the call is answered without the lock, and its worker ends, too
         until("it is about to", lambda: w.answer or value(
             "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type ="
             " 'Lock' AND application_name = 'sandlease-api'") == "1")
@@ -472,14 +473,14 @@ def a_database_that_goes_away_ends_waiting():
     problem(w.result(), 503, "database_unavailable")
     stack("pg_start")
     until("it is back", lambda: call("GET", "/v1/health").status == 200)
-    sql("DELETE FROM event_waiter")  # what nobody could take back
+    sql("DELETE FROM event_waiter")  # the row of a waiter that could not remove it
     w = Waiter(sid, after)
     until("it waits again", lambda: waiting() == 1)
     expect(200, call("POST", at(sid, "/sleep")))
     true(expect(200, w.result()).json["events"], "and is woken")
 
 
-# ---- its end
+# ---- the end of the history
 
 @case
 def retention_takes_old_events_and_nothing_else_does():
@@ -499,7 +500,7 @@ def retention_takes_old_events_and_nothing_else_does():
     equal(what(events(sid)["events"]), before, "the others are there")
 
 
-# ---- all of it
+# ---- the history of a whole life
 
 @case
 def every_transition_of_all_these_sessions_was_told():

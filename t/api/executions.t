@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""executions.t: one command is ended, or ends with its client, through nginx."""
+"""executions.t: tests through nginx that one command is ended by its id, or ends with its
+client."""
 import json
 import os
 import socket
@@ -20,7 +21,7 @@ MARKS = iter("86%02d.%d" % (n, ME) for n in range(100))
 
 
 class Aborted:
-    """A request whose client does not wait for the answer: its socket."""
+    """A request whose client does not wait for the answer; it has a plain socket."""
 
     def __init__(self, sid, path, body, more=""):
         text = json.dumps(body).encode()
@@ -36,7 +37,8 @@ class Aborted:
 
 
 def sleep(mark):
-    """A process that has a child; nothing else on this machine has this mark."""
+    """Returns a command that has a child process; no other process on this machine has
+    this mark."""
     return "sleep %s & sleep %s; touch /workspace/wrong" % (mark, mark)
 
 
@@ -81,12 +83,12 @@ def else_the_command_goes_on_without_its_client():
     sid = create()["id"]
     for n, (path, body) in enumerate(BODIES):
         mark = next(MARKS)
-        # one shell or context each: whoever comes after another waits for it
+        # each command has its own shell or context: a shared one would run them in turn
         client = Aborted(sid, path, dict(
             body(mark), executionId="n%d" % n, **({"sessionId": "n%d" % n} if n < 2 else {})))
         runs(mark)
         client.leave()
-        # nginx has seen it leave when it has done what came after
+        # nginx has noticed that the client left when it has answered a later call
         expect(200, call("GET", at(sid, "/api/ping")))
         true(running(mark), "%s goes on" % path)
     equal(ids(sid), ["n0", "n1", "n2"], "they are listed")
@@ -178,10 +180,10 @@ def an_interrupted_stream_whose_client_does_not_read_is_no_failure():
     runs(mark)
 
     def stands():
-        """`yes` writes no more: all that is between it and the client is full."""
+        """True when `yes` writes no more: all buffers between it and the client are full."""
         look = "cat /proc/$(pgrep -x yes)/io | grep wchar"
         seen = execute(sid, look, sessionId="looks")
-        return seen == execute(sid, "sleep 0.5; " + look, sessionId="looks")  # wait: only asks again
+        return seen == execute(sid, "sleep 0.5; " + look, sessionId="looks")  # wait: the test only asks again
     until("it is held up", stands)
     equal(expect(200, call("POST", at(sid, "/interrupt"))).json["interrupted"], 1, "it is interrupted")
     ends(mark)
@@ -219,9 +221,9 @@ def a_key_runs_a_command_once_until_the_session_sleeps():
              "headers": {"Idempotency-Key": "k-1"}})
     equal(json.loads(ws.recv())["body"]["stdout"], "1\n", "over a WebSocket too")
     ws.close()
-    # a client that lost its connection asks once more and gets the result
+    # a client that lost its connection repeats the request and gets the result
     lost = {"command": "echo y >>/workspace/lost; until [ -e /workspace/go ]; do sleep 0.02; done;"
-            " cat /workspace/lost", "executionId": "lost"}  # wait: for us
+            " cat /workspace/lost", "executionId": "lost"}  # wait: for the test's file
     client = Aborted(sid, "/api/execute", lost, "Idempotency-Key: k-2\r\n")
     until("it runs", lambda: call("POST", at(sid, "/api/read"), {"path": "/workspace/lost"}).status == 200)
     client.leave()

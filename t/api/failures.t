@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""failures.t: parts die, and nothing is lost, doubled or leaked."""
+"""failures.t: tests that nothing is lost, doubled or leaked when parts of the service die."""
 import glob
 import json
 import os
@@ -33,7 +33,7 @@ def preview():
 
 
 def unavailable_everywhere():
-    """503 with Retry-After, in the dress of each surface."""
+    """Checks for 503 with Retry-After, in the error format of each API."""
     for method, path in (("GET", at(SID)), ("GET", "/v1/sessions"),
                          ("POST", "/v1/sessions"), ("DELETE", at(SID)),
                          ("GET", "/v1/health")):
@@ -72,7 +72,7 @@ def without_a_database_everything_is_503_and_recovers_by_itself():
 
 @case
 def a_database_that_drops_its_connections_is_not_noticed():
-    create()  # every worker has a connection after this at the latest
+    create()  # every worker has a connection after this
     for _ in range(3):
         sql("SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity"
             " WHERE application_name LIKE 'sandlease%'")
@@ -118,7 +118,7 @@ def killing_master_and_workers_leaves_a_job_running():
     size = os.stat(grows).st_size
     until("it still grows", lambda: os.stat(grows).st_size > size + 8)
     equal(get(SID)["lease"], s["lease"], "the same wrapper")
-    # wait: polls; one that is not dead yet could make its file again
+    # wait: polls; a process that is not dead yet could make its file again
     execute(SID, "pkill -f grows; while pgrep -f grows >/dev/null; do"
                  " sleep 0.05; done; rm grows")
     back_again()
@@ -178,7 +178,7 @@ def a_worker_killed_in_mid_create_leaves_what_the_next_call_finishes():
     equal(execute(p.sid, "echo works"), "works\n", "it works")
 
 
-# ---- late effects: a worker sleeps between intent and act
+# ---- late effects: a worker pauses between intent and act
 
 def nothing_of(sid, sandboxes):
     equal(glob.glob(os.path.join(setting("STACK_RUN"), "run/s", sid + "*")),
@@ -221,8 +221,8 @@ def a_start_after_a_delete_makes_no_sandbox():
 
 
 def it_sleeps_on(p, cells, sandboxes):
-    """Its files are there, so only the fences refuse a late start; and what
-    somebody has put to sleep is not started again by who was late."""
+    """The session's files are there, so only the fences refuse the late start.  The late
+    worker must not start a session that a client has put to sleep."""
     p.lose_its_connection()
     equal(expect(200, call("POST", at(p.sid, "/sleep"))).json["state"],
           "asleep", "asleep meanwhile")
@@ -242,7 +242,7 @@ def a_sleep_during_a_resume_is_the_last_word():
         until("it sleeps", lambda: call("POST", at(sid, "/sleep")).json["state"] == "asleep")
         before = get(sid)["lease"]["generation"]
         resume = service.in_background("POST", at(sid, "/resume?wait=%d" % (n % 2 * 60)), {})
-        time.sleep(0.005 + 0.002 * n)  # wait: anywhere; a miss is no failure
+        time.sleep(0.005 + 0.002 * n)  # wait: at any moment of the resume; a miss is no failure
         r = call("POST", at(sid, "/sleep"))
         s = r.json
         equal(r.status == 202, s["state"] == "sleeping" or s["lease"]["stop"] is not None,
@@ -294,7 +294,7 @@ def a_launch_after_a_restart_of_the_database_makes_no_second_wrapper():
         stack("pg_stop")
         stack("pg_start")
         until("it answers", lambda: call("GET", "/v1/health").status == 200)
-        # somebody polls the session, and so moves it on
+        # GET continues the start
         until("it is ready", lambda: get(p.sid)["state"] == "ready")
         owner = owner_of(p.sid)
         service.job(p.sid, "7171.%d" % ME)
@@ -368,7 +368,7 @@ def a_sandbox_that_cannot_start_is_failed_with_a_reason():
 
 @case
 def a_failure_that_names_a_file_of_the_host_is_told_without_it():
-    """service.py looks for it in every answer; the log must have it."""
+    """service.py looks for paths of the host in every answer; the log must have the path."""
     sleeper = create(isolation="session")["id"]
     expect(200, call("POST", at(sleeper, "/sleep")))
     state = os.path.join(setting("STACK_STATE"), "data")

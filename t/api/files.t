@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""files.t: the content of files as JSON and as a stream, through nginx."""
+"""files.t: tests the content of files as JSON and as a stream, through nginx."""
 import base64
 import hashlib
 import http.client
@@ -24,11 +24,11 @@ sh("mkfifo pipe")
 
 
 def wrapper(sid, what):
-    """A line of /proc/.../status of the wrapper, in KiB."""
+    """Returns a line of /proc/.../status of the wrapper, in KiB."""
     return int(execute(sid, "grep %s: /proc/$PPID/status" % what).split()[1])
 
 
-# ---- memory; first, in a session of its own
+# ---- memory; first, with a new wrapper
 
 @case
 def a_stream_of_any_size_needs_no_memory():
@@ -40,7 +40,7 @@ def a_stream_of_any_size_needs_no_memory():
     for path, size in (("zeros", 40 * MIB), ("t.txt", 20000000)):
         s = Stream(sid, "/workspace/" + path)
         equal(s.event()["size"], size, "metadata of %s" % path)
-        # only looked at: decoding would take longer than sending
+        # the test does not decode each line: that would take longer than sending
         last = b""
         while (line := s.line()) != b"":
             last = line if line.startswith(b"data: ") else last
@@ -207,7 +207,7 @@ def devices_and_sockets_hang_nobody():
 def a_fifo_is_streamed_as_it_is_written():
     s = WAITING
     equal(s.event()["isBinary"], True, "what cannot be looked at before")
-    # it waits for a writer, and says that it lives
+    # the stream waits for a writer, and sends heartbeats meanwhile
     line = s.line()
     while line == b"\n":
         line = s.line()
@@ -222,5 +222,5 @@ def a_fifo_is_streamed_as_it_is_written():
           "the rest")
 
 
-WAITING = Stream(SID, "/workspace/pipe")  # its heartbeat comes meanwhile
+WAITING = Stream(SID, "/workspace/pipe")  # its heartbeat comes during other cases
 sys.exit(run(lambda: None))

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""git.t: repositories are cloned into a session, and nobody reads their keys."""
+"""git.t: tests that repositories are cloned into a session, and that their
+credentials are in no log."""
 import glob
 import os
 import signal
@@ -37,7 +38,7 @@ def write(sid, path, content):
 
 
 def world():
-    """A session with a repository, served over HTTP too."""
+    """Makes a session with a repository, which is also served over HTTP."""
     sid = create()["id"]
     execute(sid, MAKE, sessionId="__DISABLE_SESSION__")
     with open(os.path.join(HERE, "git_server.py"), encoding="utf-8") as f:
@@ -202,7 +203,7 @@ def a_directory_with_something_in_it_stays_as_it_is():
 
 
 def everywhere(sid):
-    """What of ours anybody might read, as one text."""
+    """Returns all logs and events of the service as one text."""
     texts = [call("GET", at(sid, "/events")).body.decode(),
              call("GET", at(sid, "/agent-log")).body.decode()]
     logs = glob.glob(setting("STACK_STATE") + "/log/*")
@@ -263,7 +264,7 @@ def a_secret_is_in_no_command_line():
 
 
 class Clone(Running):
-    """A checkout that goes on while the test does."""
+    """A checkout that runs in the background."""
 
     def _run(self, sid, command, stream, more):
         self.reply = checkout(command, sid, **more)
@@ -271,7 +272,7 @@ class Clone(Running):
 
 @case
 def a_clone_that_takes_too_long_is_ended_and_leaves_nothing():
-    # wait: the server never ends its answer, so only the limit can
+    # wait: the server never ends its answer, so only the limit ends the clone
     limit = {"timeoutMs": 1500}
     doc = refused(502, "GIT_NETWORK_ERROR", HTTP + "/slow/made",
                   targetDir="/workspace/slow", **limit)
@@ -323,7 +324,7 @@ def a_commit_works_at_once_in_the_name_of_the_keys_user():
              "o-neil-x@git-org.sandlease.invalid")):
         key = service.new_key("git-org", "somebody")
         sql("UPDATE api_key SET user_id = :'v1' WHERE user_id = 'somebody'",
-            user)  # an older row may have any name
+            user)  # the row of an older key may have any name
         sid = create(key)["id"]
         equal(execute(sid, COMMIT % ("r", "r"), key), "%s|%s\n" % (name, email),
               user)

@@ -27,7 +27,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         path, _, query = self.path.partition("?")
         if path.startswith("/slow/"):
             open("/workspace/asked", "w").close()
-            self.connection.recv(1)  # until it hangs up
+            self.connection.recv(1)  # until the client hangs up
             return
         if path.startswith("/private/"):
             path = path[len("/private"):]

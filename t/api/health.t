@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""health.t: the service says that it is degraded, and why, as far as rows know."""
+"""health.t: tests that the service reports that it is degraded, and why, as far as rows
+know."""
 import os
 import shutil
 import sys
@@ -16,7 +17,8 @@ OPERATOR = service.new_key("ops", "u", "--scope", "admin")
 
 
 def health():
-    """Status and reasons; who has no key is told the status only."""
+    """Returns status and reasons; checks that a client without a key gets the status
+    only."""
     told = expect(200, call("GET", "/v1/health")).json
     stranger = expect(200, call("GET", "/v1/health", key="")).json
     equal(stranger, {"status": told["status"], "version": told["version"]},
@@ -26,7 +28,7 @@ def health():
     return told["status"], told["reasons"]
 
 
-# ---- starts; the order of these matters: a success is remembered
+# ---- starts; the order of these cases matters, because the service remembers a success
 
 @case
 def a_setup_that_fails_is_its_tenants_affair():

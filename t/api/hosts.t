@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""hosts.t: two API hosts on one database.  Every route is asked at the host that
-does not have the sandbox: it changes no row but those that are meant, and what
-they oblige to is carried out by the host that has it."""
+"""hosts.t: tests two API hosts on one database.  Every route is called at the host that
+does not have the sandbox: that host changes only the rows that it may change, and the
+host that has the sandbox carries out the rest."""
 import os
 import re
 import sys
@@ -30,8 +30,8 @@ PREVIEW = expose(S)
 SNAPSHOT = expect(201, call("POST", at(S, "/snapshots"), {})).json["id"]
 OTHERS = ["session", "lease", "event"]
 
-# What the wrong host answers, and the tables in which it may write.  A route of
-# src/api/route/routes.c that is not here is a failure.
+# The status that the wrong host answers, and the tables that it may write.  The test
+# fails if a route of src/api/route/routes.c is missing here.
 CONTROL = {
     ("GET", "/v1/live"): (204, []),
     ("GET", "/v1/health"): (200, []),
@@ -64,7 +64,7 @@ CONTROL = {
     ("POST", "/v1/sessions/:id/api/expose-port"): (503, [], {"port": 8001}),
     ("GET", "/v1/sessions/:id/api/exposed-ports"): (200, []),
 }
-# Wishes: each has a case of its own below.
+# Requests that the right host carries out later; each has a case below.
 STOP_KINDS = {
     ("POST", "/v1/sessions/:id/sleep"),
     ("DELETE", "/v1/sessions/:id"),
@@ -88,12 +88,12 @@ def path_of(pattern):
 
 
 def says_where(reply, what):
-    """503, retryable, and the host that has it."""
+    """Checks for a retryable 503 that names the host that has the sandbox."""
     doc = reply.json
     equal(reply.status, 503, what + " %r" % reply)
     true("east" in doc.get("detail", doc.get("message", doc.get("error"))),
          what + ": the message names the host: %r" % doc)
-    if "context" in doc:  # the data plane's form
+    if "context" in doc:  # the error format of the data plane
         equal([doc["context"].get(k) for k in ("reason", "host", "retryable")],
               ["other_host", "east", True], what)
     elif "retryable" in doc:
@@ -116,7 +116,7 @@ def every_route_of_the_control_plane_is_in_the_table():
 
 @case
 def the_control_plane_at_the_wrong_host_changes_only_what_is_meant():
-    age(S, 40)  # activity would be written
+    age(S, 40)  # old enough that activity would be written
     for (method, pattern), (status, meant, *body) in CONTROL.items():
         what = method + " " + pattern
         before = rows(*meant)
@@ -130,7 +130,7 @@ def the_control_plane_at_the_wrong_host_changes_only_what_is_meant():
 
 @case
 def a_create_that_finds_it_or_needs_its_sandbox_is_sent_to_the_right_host():
-    create(name="shared")  # the owner's shared sandbox is in the east now
+    create(name="shared")  # the owner's shared sandbox is on the host `east` from now on
     before = rows()
     for wish in ({"correlationKeys": ["k2", "k"]}, {"name": "shared"}, {"name": "another"},
                  {"snapshot": SNAPSHOT, "isolation": "session"}):
@@ -148,7 +148,7 @@ def a_create_that_finds_it_or_needs_its_sandbox_is_sent_to_the_right_host():
 
 
 def data_plane():
-    """(method, path, headers) of everything nginx sends to a wrapper or relay."""
+    """Returns (method, path, headers) of every request that nginx sends to a wrapper or relay."""
     for method, pattern in routes("src/agent/api/routes.c"):
         yield method, at(S, pattern.replace(":id", "x").replace("*", "f")), {}
     for rest in ("/ws", "/api/ws", "/ws/pty"):
@@ -199,7 +199,7 @@ def a_ticket_is_not_used_up_at_the_wrong_host():
 def a_start_under_way_is_left_to_its_host():
     reply = call("POST", "/v1/sessions?wait=0", {
         "isolation": "session",
-        # wait: of the setup, between two looks
+        # wait: the setup sleeps between two looks
         "setup": "echo begun; until test -e /workspace/go; do sleep 0.1; done"})
     sid = expect(202, reply).json["id"]
     until("its setup was heard", lambda: value(
@@ -215,10 +215,10 @@ def a_start_under_way_is_left_to_its_host():
     expect(200, call("DELETE", at(sid)))
 
 
-# ---- wishes: a row that the right host acts on
+# ---- requests: a row on which the right host acts
 
 def wish(method, path, status, body=None):
-    """At the wrong host, whose passes then do nothing about it."""
+    """Sends the request to the wrong host, whose passes then do nothing about it."""
     reply = expect(status, WEST.call(method, path, body))
     before = rows("reaper_run", "sighting", "host")
     equal(WEST.reap()["failures"], 0, "failures of the wrong host's pass")
@@ -246,7 +246,7 @@ def a_sleep_asked_for_at_the_wrong_host_is_done_by_the_right_one():
     sid = create(isolation="session")["id"]
     equal(wish("POST", at(sid, "/sleep"), 202).json["state"], "sleeping", "state")
     equal(attempts(sid), ["stop_needed", "0"], "no attempt was spent on it")
-    # a resume there, too, is not for this host
+    # the wrong host cannot resume the session either
     says_where(WEST.call("POST", at(sid, "/resume")), "resume")
     EAST.reap()
     equal(get(sid)["state"], "asleep", "after a pass of the right host")
@@ -281,7 +281,7 @@ def an_interruption_asked_for_at_the_wrong_host_is_done_by_the_right_one():
     equal((reply.status, reply.json["interrupted"]), (202, None), "interrupt")
     equal(WEST.reap()["failures"], 0, "failures of the wrong host's pass")
     equal(command.reply, None, "it still runs")
-    # a pass leaves it for a while to the worker that was asked
+    # a pass leaves the interrupt for a while to the worker that got the request
     until("a pass interrupts it", lambda: EAST.reap() and command.reply)
     expect(200, command.result())
     equal(get(sid)["state"], "ready", "it goes on")

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""interpreter.t: code contexts: their life, and how code in them ends."""
+"""interpreter.t: tests the life of code contexts, and how code in them ends."""
 import os
 import re
 import sys
@@ -247,12 +247,12 @@ def a_time_limit_interrupts_and_the_state_stays():
             "os.system('sleep 9000.%d')" % ME,
             "import asyncio; await asyncio.sleep(9000)")):
         done(PY, "x = %d" % x)
-        # wait: none of them ends by itself, so only the limit can
+        # wait: none of these ends by itself, so only the limit ends it
         cell = run(PY, code, timeout_ms=300)
         equal(cell.error, ("TimeoutError",
                            "Execution timed out after 300ms; " + KEPT), code)
         equal(run(PY, "x").text, str(x), "state after " + code)
-    # wait: 3 s to come as far as the loop, which takes milliseconds
+    # wait: 3 s to reach the loop, which takes milliseconds
     trace = run(PY, "def f():\n    while True: pass\nf()",
                 timeout_ms=3000).events[-1]["traceback"]
     true("    while True: pass" in trace and trace[-1] == "KeyboardInterrupt",
@@ -260,7 +260,7 @@ def a_time_limit_interrupts_and_the_state_stays():
     equal(running("9000.%d" % ME), [], "what it had started is gone")
     blocked = Cell(PY, "print('here'); wait('blocked')")
     blocked.until("here")
-    # wait: the one before it waits for us, so only the limit can end it
+    # wait: the code before waits for the test, so only the limit ends this one
     equal(run(PY, "1", timeout_ms=200).error[0], "TimeoutError",
           "also while it waits for its turn")
     touch("blocked")
@@ -273,7 +273,7 @@ def one_that_does_not_yield_is_killed_and_replaced():
     done(cid, "import signal, subprocess\nx = 5\n"
          "signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
          "job = subprocess.Popen(['sleep', '9001.%d'])" % ME)
-    # wait: 2 s for its words, which take milliseconds; then it never ends
+    # wait: 2 s for the output, which takes milliseconds; then the code never ends
     cell = run(cid, "print('last words')\nwhile True: pass", timeout_ms=2000)
     equal(cell.error, ("TimeoutError", "Execution timed out after 2000ms; the"
                        " kernel did not yield and was killed: " + LOST), "error")

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""interrupt.t: what runs is stopped, the session stays usable."""
+"""interrupt.t: tests that an interrupt ends the commands of a session and leaves
+the session usable."""
 import os
 import signal
 import sys
@@ -167,7 +168,7 @@ def a_wrapper_that_stands_still_is_an_error_and_the_reaper_finishes():
         equal(problem(r, 503, None)["retryable"], True, "retryable")
     finally:
         os.kill(wrapper, signal.SIGCONT)
-    expect(200, work.result())  # the message waited for it
+    expect(200, work.result())  # the message waited for the wrapper
     equal(value("SELECT interrupt_requested_at IS NOT NULL FROM session WHERE"
                 " id = :'v1'", sid), "t", "unfinished")
     new = Running(sid, "sleep " + mark)

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""kernels.t: what Python, JavaScript and TypeScript do with code."""
+"""kernels.t: tests how Python, JavaScript and TypeScript run code."""
 import base64
 import os
 import sys
@@ -21,7 +21,7 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 
 def shown(cid, code):
-    """The only result, without its dress."""
+    """Returns the forms of the only result, without its type and metadata."""
     cell = done(cid, code)
     equal(len(cell.results), 1, "results of " + code)
     return {k: v for k, v in cell.results[0].items()
@@ -29,7 +29,7 @@ def shown(cid, code):
 
 
 def failure(cid, code):
-    """(ename, evalue, traceback)"""
+    """Returns (ename, evalue, traceback)."""
     end = run(cid, code).events[-1]
     equal(end["type"], "error", code)
     return end["ename"], end["evalue"], end["traceback"]
@@ -276,12 +276,12 @@ def javascript_loses_no_output():
 def javascript_is_interrupted():
     for code in ("while (true) {}", "await new Promise(() => {})",
                  "require('child_process').execSync('sleep 9000')"):
-        # wait: none of them ends by itself, so only the limit can
+        # wait: none of these ends by itself, so only the limit ends it
         cell = run(JS, code, timeout_ms=300)
         equal(cell.error, ("TimeoutError", "Execution timed out after 300ms;"
                            " the context keeps its state"), code)
         equal(run(JS, "a").text, "10", "state after " + code)
-    # wait: 3 s to come as far as the loop, which takes milliseconds
+    # wait: 3 s to reach the loop, which takes milliseconds
     equal(run(JS, "setImmediate(() => { while (true) {} }); await new Promise("
               "() => {})", timeout_ms=3000).error[0], "TimeoutError",
           "where it cannot be interrupted")

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""living.t: what people and their tools find in a session: prompt, python, limits."""
+"""living.t: tests the environment that people and tools find in a session: prompt,
+python, limits."""
 import io
 import os
 import re
@@ -88,7 +89,7 @@ def python_is_there_where_python3_is():
 
 
 def wheel():
-    """(its name, its bytes): a module and a program."""
+    """Returns (its name, its bytes) of a wheel with a module and a program."""
     to = io.BytesIO()
     info = "quux-1.0.dist-info/"
     files = {"quux.py": "def main():\n    print('quux runs')\n",

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""logging.t: what the logs say, in the form and measure that was asked for."""
+"""logging.t: tests the content of the logs, in the configured format and
+level."""
 import json
 import os
 import sys
@@ -16,7 +17,7 @@ SINCE = {"api": 0}
 
 
 def raw_log():
-    """What the service has written since the last fresh()."""
+    """Returns the log of the service since the last fresh()."""
     path = os.path.join(setting("STACK_STATE"), "log/api.log")
     with open(path, "rb") as f:
         f.seek(SINCE["api"])

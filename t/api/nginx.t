@@ -1,6 +1,6 @@
 #!/bin/bash
-# nginx.t: what the shipped nginx configuration does, against a real nginx with
-# stand-ins behind it.  Runs as an ordinary user, also when started by root.
+# nginx.t: tests the shipped nginx configuration with a real nginx and stand-ins
+# behind it.  Runs as an ordinary user, also when started by root.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
 top=$(cd "$here/../.." && pwd)
@@ -21,11 +21,11 @@ command -v nginx >/dev/null || skip "nginx is not installed"
 	skip "nginx's module js is not installed"
 [ -x /usr/bin/python3 ] || skip "python3 is not installed"
 
-# Short, because a unix socket's name has 107 bytes.
+# A short path, because the name of a unix socket has at most 107 bytes.
 world=$(mktemp -d /tmp/sl-nginx.XXXXXX) || exit 1
 trap 'rm -rf "$world"' EXIT
 
-# The files are copied: another user may be unable to enter the checkout.
+# The files are copied, because another user may be unable to enter the checkout.
 cp -r "$top/nginx" "$top/www" "$top/t/lib" "$here"/nginx_*.py "$world" ||
 	exit 1
 run=()

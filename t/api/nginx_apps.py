@@ -1,5 +1,5 @@
-"""nginx_apps.py: what real apps need of a preview: the address they hear, their
-own credentials, their redirects; and what is said where there is no app."""
+"""nginx_apps.py: tests that real apps work behind a preview: the address they get, their
+own credentials, their redirects; and the pages where there is no app."""
 import base64
 import hashlib
 import re
@@ -19,7 +19,8 @@ def heard(w, name):
 
 
 def forms(w):
-    """How it is asked, its public origin and the path before the app's."""
+    """Returns how to ask for a preview, its public origin, and the path before the
+    app's."""
     return ((w.preview, "http://%s.localhost:%d" % (LABEL, w.port), ""),
             (w.by_path, "http://localhost:%d" % w.preview_port, "/p/" + LABEL))
 
@@ -130,7 +131,7 @@ def an_app_that_sends_to_localhost_sends_to_its_public_address(w):
                 ("http://localhost:8080?a=b", home + "/?a=b"),
                 ("http://localhost:8080//evil.example/",
                  home + "//evil.example/"),
-                # not its own port, or not localhost
+                # another port, or another host than localhost
                 ("http://localhost:8081/x", "http://localhost:8081/x"),
                 ("http://localhost:80801/x", "http://localhost:80801/x"),
                 ("http://localhost/x", "http://localhost/x"),
@@ -178,7 +179,7 @@ OURS = ("Bearer " + KEY, "bearer " + KEY, "BEARER  " + KEY, KEY,
         basic(KEY), basic("xy:" + KEY), basic("\xff\xfe:" + KEY),
         basic("x:" + KEY).rstrip("="), basic(KEY + ":").replace("Basic", "basic"),
         "Bearer " + base64.urlsafe_b64encode(b"\xff?>" + KEY.encode()).decode(),
-        # what comes before is not UTF-8, and is cut off within a character
+        # the bytes before the key are not UTF-8, and end within a character
         "Basic " + base64.b64encode(b"\xf0\x9f" + KEY.encode()).decode(),
         "Basic " + base64.b64encode(b"\xe2\x82" + KEY.encode()).decode())
 
@@ -212,7 +213,7 @@ def of_two_headers_the_one_that_is_not_ours_passes(w):
         ask("/", Authorization="Bearer " + KEY, X_API_Key="apps")
         _, h = w.apps[A].head()
         equal((h.get("authorization"), h.get("x-api-key")), (None, ["apps"]))
-    # a header with an underscore is dropped, so it cannot be mistaken for one
+    # nginx drops a header with an underscore, so it cannot pass for the key's header
     w.ask("/", Host=LABEL + ".localhost", **{"X-API_Key": KEY})
     equal(w.apps[A].head()[1].get("x-api_key"), None)
 
@@ -227,7 +228,7 @@ def at_a_port_by_key_the_other_header_is_the_apps(w):
              {"x-api-key": ["its"]}),
             ({"Authorization": "Bearer its", "X-API-Key": KEY},
              "authorization", {"authorization": ["Bearer its"]}),
-            # neither or both: nothing passes, and `auth` judges what it sees
+            # no key or two: neither header passes, and `auth` decides
             ({"Authorization": mine, "X-API-Key": KEY}, "", {}),
             ({"Authorization": "Bearer its", "X-API-Key": "its"}, "", {}),
             ({"Authorization": "Bearer its"}, "", {}),
@@ -255,7 +256,7 @@ def a_port_by_key_hears_localhost_whatever_its_preview_does(w):
 
 
 def is_page(answer, what):
-    """HTML that a browser shows and runs nothing of."""
+    """Checks for a page that a browser shows and that runs no script."""
     equal(answer.headers["content-type"], "text/html; charset=utf-8", what)
     policy = answer.headers["content-security-policy"]
     text = answer.body.decode()

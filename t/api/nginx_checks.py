@@ -1,7 +1,8 @@
-"""nginx_checks.py DIR: the facts about routing that the rest relies on.
+"""nginx_checks.py DIR: runs all tests of nginx's routing, on which the rest of
+the service relies.
 
 The cases stand in the modules imported here and run in this order; the last
-ones take the pools away and look at the logs.
+ones stop the pools and read the logs.
 """
 import os
 import sys
@@ -21,7 +22,7 @@ import nginx_final  # noqa: F401
 import nginx_limits  # noqa: F401
 
 
-# ---- pools that are not there
+# ---- pools that do not run
 
 @case
 def pools_that_are_gone_are_503_and_say_when_to_try_again(w):
@@ -62,7 +63,7 @@ def a_dead_wrapper_without_an_api_pool_still_says_whether_to_repeat(w):
     equal(w.preview(session=DEAD).status, 503)
 
 
-# ---- logs, last: they have seen all of the above
+# ---- logs, last: all cases above have written to them
 
 @case
 def no_secret_stands_in_any_log(w):

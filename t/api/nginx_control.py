@@ -1,4 +1,5 @@
-"""nginx_control.py: the control plane and the dashboard."""
+"""nginx_control.py: tests the routes of the control plane and the
+dashboard."""
 import re
 import socket
 
@@ -142,7 +143,8 @@ def what_nginx_itself_refuses_is_JSON_with_a_request_id(w):
 
 @case
 def more_cookies_than_nginx_takes_are_taken_away(w):
-    """A page of the same site can set them; it must not lock the others."""
+    """A page of the same site can set cookies; it must not lock the user out
+    of the other pages."""
     cookies = "a=" + "b" * 9000
     for answer in (w.ask("/", Cookie=cookies), w.preview(Cookie=cookies),
                    w.by_path("/", Cookie=cookies)):
@@ -152,7 +154,8 @@ def more_cookies_than_nginx_takes_are_taken_away(w):
 
 @case
 def no_error_is_logged_with_a_secret(w):
-    """no_secret_stands_in_any_log looks, when all is done."""
+    """This case only causes errors; no_secret_stands_in_any_log reads the logs
+    at the end."""
     referer = "http://8080-%s-%s.localhost/x" % (A, TOKEN)
     large = {"Content-Length": str(2 << 20)}
     ticket = "ticket=" + TICKET

@@ -1,4 +1,4 @@
-"""nginx_data.py: the data plane of a session that is awake."""
+"""nginx_data.py: tests the data plane of a session that is awake."""
 import socket
 
 from nginx_world import A, ASLEEP, B, KEY, LOGIN, MISSING, PATIENCE, TICKET
@@ -73,7 +73,7 @@ def the_wrapper_gets_listed_headers_and_no_credential(w):
 
 @case
 def a_ticket_goes_to_whoever_judges_it(w):
-    """Whether it counts is not nginx's to say."""
+    """nginx passes the ticket on; `auth` decides whether it is valid."""
     for query, ticket in (
             ("", ""), ("?ticket=" + TICKET, TICKET),
             ("?sessionId=x&ticket=" + TICKET, TICKET),
@@ -170,7 +170,7 @@ def a_stream_arrives_as_it_is_written(w):
         s.sendall(b"GET /v1/sessions/%s/api/stream HTTP/1.1\r\nHost: x\r\n"
                   b"Connection: close\r\n\r\n" % A.encode())
         data = b""
-        while b"first" not in data:  # the wrapper waits for the gate
+        while b"first" not in data:  # the wrapper waits for w.gate before it goes on
             more = s.recv(4096)
             true(more, "the stream stays open")
             data += more

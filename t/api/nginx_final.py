@@ -1,4 +1,4 @@
-"""nginx_final.py: who answers for a tenant answers once."""
+"""nginx_final.py: tests that an app or a wrapper can answer each request only once."""
 import http.client
 import io
 import socket
@@ -9,14 +9,14 @@ from tap import case, equal, true
 FORGED = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\nFORGED"
 UPGRADE = b"Upgrade: websocket\r\nConnection: upgrade\r\n"
 
-# what FastCGI and HTTP can say so that nginx does not take it for a final response
+# answers over FastCGI and HTTP that nginx does not take for a final response
 STATUSES = ["100 Continue", "101 Switching Protocols", "102 Processing",
             "103 Early Hints", "199 X", "099 X", "000 X", "600 X", "999 X"]
 RECORDS = [b"Status: %s\r\n\r\n" % s.encode() for s in STATUSES]
 LINES = [b"HTTP/1.1 %s\r\n\r\n" % s.encode() for s in STATUSES] + [
     b"HTTP/1.1 101 X\r\n" + UPGRADE + b"\r\n", b"\r\n", b"\n", b"x\r\n", b""]
 
-# final responses, and how much of what follows is theirs: nothing, or all of it
+# final responses, whose body is nothing of what follows, or all of it
 BODIES = [b"204 X\r\n\r\n", b"304 X\r\n\r\n", b"205 X\r\n\r\n",
           b"200 OK\r\nContent-Length: 0\r\n\r\n",
           b"200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
@@ -24,7 +24,7 @@ BODIES = [b"204 X\r\n\r\n", b"304 X\r\n\r\n", b"205 X\r\n\r\n",
 
 
 def twice(w, first, host=b"x"):
-    """What a client hears that keeps its connection and asks once more."""
+    """Sends two requests on one connection; returns all bytes that come back."""
     heard = b""
     with socket.create_connection(("127.0.0.1", w.port), PATIENCE) as s:
         try:
@@ -48,17 +48,17 @@ def at(rest, more=b""):
 
 
 class Heard(io.BytesIO):
-    """Bytes in the place of a socket, and of the file that is made of it."""
+    """Bytes that stand in for a socket and for the file made of it."""
 
     def makefile(self, _mode):
         return self
 
     def close(self):
-        """HTTPResponse does it after each; the next one reads on."""
+        """Does nothing: HTTPResponse closes after each response, and the next one reads on."""
 
 
 def responses(data, method):
-    """(status, type, body) of each response that a client reads in it."""
+    """Returns (status, type, body) of each response that a client would read in the data."""
     heard = Heard(data)
     while heard.tell() < len(data):
         r = http.client.HTTPResponse(heard, method=method)
@@ -114,7 +114,7 @@ def a_relay_answers_once(w):
 
 @case
 def an_upgrade_that_was_not_asked_for_as_a_websocket_is_none(w):
-    """nginx would tunnel any upgrade that its client named."""
+    """Without this rule nginx would tunnel any upgrade that the client names."""
     answer = w.ask("/v1/sessions/%s/proxy/8080/x" % A, Upgrade="h2c",
                    Connection="Upgrade, HTTP2-Settings")
     equal(answer.status, 200, "answered as if it had not been said")
@@ -132,7 +132,7 @@ def the_program_of_websockets_answers_once(w):
     try:
         for says in LINES:
             if b" 101 " in says:
-                continue  # that is what was asked for
+                continue  # the upgrade was asked for
             for path, program in ((b"ws/pty", w.sockets[A]), (b"ws", w.passing)):
                 program.says = says + FORGED if says else b"FORGED"
                 nothing_forged(w, at(path, UPGRADE), says)

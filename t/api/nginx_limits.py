@@ -1,7 +1,7 @@
-"""nginx_limits.py: how many connections one address or key may take.
+"""nginx_limits.py: tests how many connections one address or key may take.
 
 nginx is started again with limits that a few connections reach, and at the end
-as it was.
+with its own limits.
 """
 import contextlib
 import select
@@ -16,7 +16,8 @@ STREAM = "/v1/sessions/%s/api/stream" % A
 
 
 class Held:
-    """A stream that is open until the gate is; its first event has come."""
+    """An open stream, which ends when w.gate opens; its first event has
+    come."""
 
     def __init__(self, w, **headers):
         self.s = socket.create_connection(("127.0.0.1", w.port), PATIENCE)
@@ -41,7 +42,7 @@ def bearer(key):
 
 
 def read_of(w, key):
-    """A plain GET that was sent."""
+    """Sends a plain GET; returns its socket."""
     s = socket.create_connection(("127.0.0.1", w.port), PATIENCE)
     s.sendall(b"GET /v1/me HTTP/1.1\r\nHost: x\r\n"
               b"Authorization: Bearer %s\r\n\r\n" % key.encode())
@@ -56,7 +57,7 @@ def refused(answer, code):
 
 @case
 def half_a_head_ends_before_half_a_body(w):
-    """Which of the two ends first says that their limits are not the same."""
+    """The order in which the two end shows that their limits differ."""
     w.stop_nginx()
     w.start_nginx(ADDRESS_MAX, KEY_MAX)
     with socket.create_connection(("127.0.0.1", w.port), PATIENCE) as head, \
@@ -64,7 +65,7 @@ def half_a_head_ends_before_half_a_body(w):
         body.sendall(b"PUT /v1/sessions/%s/files/x HTTP/1.1\r\nHost: x\r\n"
                      b"Content-Length: 10\r\n\r\nhalf" % A.encode())
         head.sendall(b"GET / HTTP/1.1\r\nHost:")
-        # wait: for nginx to end one of them; the limit is against hanging
+        # wait: for nginx to end one of the two; the limit is against hanging
         ended, _, _ = select.select([head, body], [], [], PATIENCE)
         equal([s is head for s in ended], [True])
 
@@ -83,7 +84,7 @@ def one_key_takes_no_more_than_its_share(w):
     refused(w.ask("/v1/sessions/%s/ws?ticket=%s" % (A, TICKET),
                   Connection="Upgrade", Upgrade="websocket", **bearer(KEY)),
             "CONTAINER_UNAVAILABLE")
-    # whoever has another key, or none, is served
+    # a client with another key, or none, is served
     for headers in (bearer(OTHER_KEY), {}, {"X_API_Key": OTHER_KEY}):
         equal(w.ask("/v1/me", **headers).status, 200)
     held[0].end(w)

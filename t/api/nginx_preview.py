@@ -1,4 +1,4 @@
-"""nginx_preview.py: previews by host name and by path."""
+"""nginx_preview.py: tests previews by host name and by path."""
 import re
 import socket
 
@@ -91,8 +91,8 @@ def what_only_looks_like_a_preview_is_none(w):
                  "8080-%sx-%s.localhost" % (A, TOKEN), "8080-x.example.com",
                  "123456-%s-%s.localhost" % (A, TOKEN),
                  "8080-%s-%s" % (A, TOKEN),
-                 # below the previews' domain is nothing else: to a browser a
-                 # dashboard there would be on the tenants' own site
+                 # only previews are below their domain: a browser would take a
+                 # dashboard there for a part of the tenants' site
                  "x.localhost", "www.8080-%s-%s.localhost" % (A, TOKEN)):
         answer = w.ask("/", Host="%s:%d" % (host, w.port))
         equal((answer.status, answer.json()["code"]), (404, "INVALID_TOKEN"),
@@ -142,7 +142,7 @@ def a_sleeping_preview_asks_the_api_pool_to_wake_it(w):
 
 @case
 def a_dead_preview_is_told_with_what_is_known(w):
-    answer = w.preview(session=DEAD)  # no such socket
+    answer = w.preview(session=DEAD)  # this session has no socket
     equal((answer.status, answer.json()["route"]), (503, "dead-preview"))
     equal(w.api.took()[0]["SL_CONNECT"], "-")
     answer = w.by_path("/die", session=CUT)

@@ -1,4 +1,4 @@
-"""nginx_proxy.py: a port of a session, for whoever has a key."""
+"""nginx_proxy.py: tests proxy/{port}, a port of a session for clients with a key."""
 import os
 import re
 import socket
@@ -13,7 +13,7 @@ def at(rest="", session=A, port="8080"):
 
 
 def location(w, sent):
-    """Where a caller is sent on to, and what it is only told."""
+    """Returns the Location and the X-Proxy-Location that the client gets."""
     w.apps[A].extra = [("Location", sent)]
     try:
         answer = w.ask(at("/status/302"))
@@ -168,7 +168,7 @@ def a_sleeping_session_gets_the_proxied_request_when_it_is_awake(w):
 
 @case
 def a_dead_port_is_told_with_what_is_known(w):
-    w.ask(at("", DEAD))  # no such socket
+    w.ask(at("", DEAD))  # this session has no socket
     (p,) = w.api.took()
     equal((p["SL_ROUTE"], p["SL_PORT"], p["SL_CONNECT"]),
           ("dead-session", "8080", "-"))

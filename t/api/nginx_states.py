@@ -1,4 +1,5 @@
-"""nginx_states.py: sessions asleep or dead, and wrappers that lie."""
+"""nginx_states.py: tests sessions that sleep or are dead, and wrappers that
+send false answers."""
 import os
 import re
 import socket
@@ -47,7 +48,7 @@ def a_chunked_body_survives_the_wake_up(w):
 
 
 def woken_by(w):
-    """The wake-up, of which there was one."""
+    """Checks that there was one wake-up; returns it."""
     (p,) = w.api.took()
     equal((p["SL_ROUTE"], p["SL_SESSION"]), ("wake-session", ASLEEP))
     equal(p["SL_PATH"], "/v1/sessions/%s/files/x" % ASLEEP)
@@ -75,7 +76,7 @@ def a_body_too_large_to_keep_is_read_when_the_session_is_awake(w):
 
 @case
 def one_that_turns_out_too_large_wakes_the_session_and_is_asked_for_again(w):
-    """It stalls, so that no answer comes unless nginx stops reading."""
+    """The body stalls, so an answer comes only if nginx stops reading."""
     w.forget()
     with socket.create_connection(("127.0.0.1", w.port), PATIENCE) as s:
         s.sendall(b"PUT /v1/sessions/%s/files/x HTTP/1.1\r\nHost: x\r\n"
@@ -169,7 +170,7 @@ def a_wrapper_that_is_not_there_was_sent_nothing(w):
     equal((p["SL_ROUTE"], p["SL_SESSION"], p["SL_CONNECT"]),
           ("dead-session", DEAD, "-"))
     gone = Responder(w.socket(DEAD), None)
-    gone.close()  # the name stays: ECONNREFUSED
+    gone.close()  # the socket's name stays: connect() gives ECONNREFUSED
     answer = w.ask("/v1/sessions/%s/api/run" % DEAD, "POST", b"{}")
     os.unlink(gone.path)
     (p,) = w.api.took()

@@ -1,7 +1,7 @@
-"""nginx_world.py: a real nginx with stand-ins behind it, for nginx_*.py.
+"""nginx_world.py: runs a real nginx with stand-ins behind it, for nginx_*.py.
 
-The first argument of the program is a directory with copies of nginx/, www/
-and t/lib/ (see nginx.t); it takes the run directory, logs and configuration.
+The first argument of the program is a directory with copies of nginx/, www/ and
+t/lib/ (see nginx.t); the run directory, logs and configuration go there, too.
 """
 import http.client
 import json
@@ -34,8 +34,8 @@ JSON = [("Content-Type", "application/json")]
 
 
 def free_ports():
-    """Two that can be had.  Neither stacks take ports of this range, nor does
-    the kernel for the connections of others."""
+    """Returns two free ports.  Stacks take no ports of this range, nor does the
+    kernel for other connections."""
     found = []
     for port in random.sample(range(10000, 20000), 100):
         with socket.socket() as s:
@@ -50,7 +50,7 @@ def free_ports():
 
 
 def configure(name, pattern, value):
-    """Changes a rendered file, wherever it says so."""
+    """Replaces every match of the pattern in a rendered file."""
     path = os.path.join(WORLD, "conf", name)
     with open(path) as f:
         text, n = re.subn(pattern, value, f.read())
@@ -71,7 +71,8 @@ class Answer:
 
 
 class Stream(Responder):
-    """The pool `stream`: FastCGI, or HTTP for WebSockets, by the first byte."""
+    """The pool `stream`: serves FastCGI, or HTTP for WebSockets, by the first
+    byte."""
 
     def __init__(self, path, handler, websockets):
         self.websockets = websockets
@@ -88,8 +89,8 @@ class World:
     def __init__(self):
         self.run_dir = WORLD + "/run"
         self.port, self.preview_port = free_ports()
-        self.told = {}  # what `auth` says for a session instead
-        self.host_choice = ""  # what the app shall hear as its Host
+        self.told = {}  # session: an answer of `auth` other than the usual one
+        self.host_choice = ""  # the Host that the app shall get
         self.wakes = []
         self.nginx = None
         for name in ("run/s", "log", "state"):
@@ -110,14 +111,14 @@ class World:
             s: App("%s/s/%s.7.ws.sock" % (self.run_dir, s), answer_app)
             for s in (A, B, ASLEEP)}
         self.told_again = "@session_again"
-        self.says = b""  # what a wrapper answers on api/say, raw
+        self.says = b""  # the raw answer of a wrapper on api/say
         self.gate = threading.Event()
         self.awake = False
 
     def socket(self, session, generation=7):
         return "%s/s/%s.%s.sock" % (self.run_dir, session, generation)
 
-    # ---- what stands behind nginx
+    # ---- stand-ins behind nginx
 
     def answer_auth(self, r):
         p = r.params
@@ -165,7 +166,8 @@ class World:
                     json.dumps({"pool": "api", "body": len(r.body())}))
 
     def answer_stream(self, r):
-        """The pool: a wrapper that cannot be reached is half an answer."""
+        """Answers as the pool does: for a wrapper that cannot be reached, half
+        an answer."""
         session = r.params["SL_SESSION"]
         if self.says:
             r.write(self.says)
@@ -207,7 +209,8 @@ class World:
     # ---- nginx
 
     def start_nginx(self, address_max=None, key_max=None, few_reads=False):
-        """With limits of its own, for those who want to reach them."""
+        """Starts nginx; the arguments are limits for tests that must reach
+        them."""
         subprocess.run(
             ["sh", WORLD + "/nginx/render", WORLD + "/conf",
              "RUN_DIR=" + self.run_dir, "PORT=%d" % self.port,
@@ -245,13 +248,14 @@ class World:
         raise SystemExit(1)
 
     def kill_nginx_worker(self):
-        """One of two; returns when the system knows it as dead."""
+        """Kills one of two workers; returns when the system reports it as
+        dead."""
         with open("/proc/%d/task/%d/children" % (
                 (self.nginx.pid,) * 2)) as f:
             pid = int(f.read().split()[0])
         fd = os.pidfd_open(pid)
         os.kill(pid, signal.SIGKILL)
-        select.select([fd], [], [], PATIENCE)  # wait: until it is dead
+        select.select([fd], [], [], PATIENCE)  # wait: until the worker is dead
         os.close(fd)
 
     def stop_nginx(self):

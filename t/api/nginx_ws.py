@@ -1,4 +1,4 @@
-"""nginx_ws.py: WebSockets of a session."""
+"""nginx_ws.py: tests the WebSockets of a session."""
 from nginx_world import A, ASLEEP, B, DEAD, KEY, LIES, LOGIN, MISSING, TICKET, TOKEN
 from tap import case, equal, true
 
@@ -13,7 +13,7 @@ def upgrade(w, session=A, path="ws", query="", **headers):
 
 @case
 def a_websocket_asks_auth_and_goes_to_its_own_socket(w):
-    """One that carries requests by way of the pool `stream`."""
+    """A WebSocket that carries requests goes by way of the pool `stream`."""
     for path in PATHS:
         equal(upgrade(w, path=path).status, 101, path)
         line, _ = (w.sockets[A] if path == "ws/pty" else w.passing).head()
@@ -26,7 +26,7 @@ def a_websocket_asks_auth_and_goes_to_its_own_socket(w):
 
 @case
 def only_what_makes_a_websocket_goes_in(w):
-    """And of the query what a terminal is asked for."""
+    """Of the query, only the options of a terminal go in."""
     upgrade(w, path="ws/pty", Authorization="Bearer " + KEY, X_API_Key=KEY,
             Cookie="sandlease=" + LOGIN, Origin="http://x", User_Agent="me",
             Sec_WebSocket_Protocol="chat", X_Forwarded_For="1.2.3.4",
@@ -43,7 +43,7 @@ def only_what_makes_a_websocket_goes_in(w):
 
 @case
 def the_pool_hears_besides_in_whose_name_it_may_ask(w):
-    """Nobody else does, and no client says it instead."""
+    """Only the pool gets these headers, and no client can set them."""
     upgrade(w, Authorization="Bearer " + KEY, X_API_Key="other", Cookie="a=b",
             X_Sandlease_Target="unix:/x", X_Sandlease_Key="forged", Origin="http://x")
     _, headers = w.passing.head()

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""notebook.t: what notebooks have besides Python: IPython.display and magics."""
+"""notebook.t: tests the notebook features beyond Python: IPython.display and magics."""
 import base64
 import os
 import sys
@@ -25,7 +25,7 @@ def put(path, data):
 
 
 def shown(code, cid=PY):
-    """The forms of what one cell shows."""
+    """Returns the forms of the only result of a cell."""
     cell = done(cid, code)
     equal(len(cell.results), 1, "results of %r" % code)
     return {k: v for k, v in cell.results[0].items()
@@ -33,7 +33,7 @@ def shown(code, cid=PY):
 
 
 def refused(code):
-    """(the error's name, what it says) of a cell that fails."""
+    """Returns (name, message) of the error of a cell that fails."""
     last = run(PY, code).events[-1]
     equal(last["type"], "error", code)
     return last["ename"], last["evalue"]
@@ -182,7 +182,7 @@ def what_is_not_there_is_said_by_name():
 
 @case
 def a_magic_can_be_interrupted():
-    # wait: however late it begins, it is still running then
+    # wait: however late the code begins, it is still running then
     cell = contexts.Cell(PY, "import time\n%time time.sleep(9999)", timeout_ms=1000)
     equal(cell.rest().events[-1]["type"], "error", "at its timeout")
     equal(run(PY, "8").text, "8", "and the context goes on")

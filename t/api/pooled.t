@@ -1,7 +1,7 @@
 #!/bin/bash
-# long: tests of the API are run once more
-# The service works behind PgBouncer in session mode: a good part of the API's
-# own tests, with a stack whose programs all connect through it.
+# long: runs tests of the API once more
+# Tests that the service works behind PgBouncer in session mode: runs a good part
+# of the API's own tests with a stack whose programs all connect through it.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 cd "$top_srcdir" || exit 1
 [ -x /usr/sbin/pgbouncer ] || skip_all "there is no PgBouncer"

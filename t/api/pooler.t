@@ -1,10 +1,10 @@
 #!/bin/bash
-# Behind PgBouncer in session mode all quotas and timeouts count; transaction
-# mode is refused, whatever else the pool is doing.
+# Tests that all quotas and timeouts count behind PgBouncer in session mode, and
+# that programs refuse transaction mode, whatever else the pool is doing.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/stack.sh"
 
-# ---- settings arrive, although the pooler drops what connections ask for
+# ---- settings arrive, although the pooler drops the options of connections
 
 # shellcheck disable=SC2034 # by stack_begin
 STACK_POOLER=session STACK_CONF="quota_sessions = 1"
@@ -15,9 +15,10 @@ post() {
 }
 is "$(post) $(post)" "201 429" "session mode: a quota of one session refuses the second"
 
-# hold SQL SEEN: done by somebody who does not end until let_go; SEEN says when
+# hold SQL SEEN: runs SQL in a transaction that stays open until let_go; SEEN is a
+# command that succeeds once SQL has run
 hold() {
-	pg_psql -Atq >/dev/null 2>&1 <<<"BEGIN; $1; SELECT pg_sleep(600)" & # wait: it is ended by let_go
+	pg_psql -Atq >/dev/null 2>&1 <<<"BEGIN; $1; SELECT pg_sleep(600)" & # wait: let_go ends this session
 	holder=$!
 	wait_for "$PATIENCE" "$2"
 }
@@ -35,7 +36,7 @@ like "$(stack_admin org set x --isolation session 2>&1)" "lock timeout" \
 	"session mode: a lock is waited for as long as lock_timeout says"
 let_go
 
-# ---- a pooler lets everybody in, though there is nobody behind it
+# ---- a pooler accepts every client, though no server is behind it
 
 pg_stop
 like "$(curl -s -H "Authorization: Bearer $SANDLEASE_API_KEY" "$SANDLEASE_URL/v1/sessions")" \
@@ -44,9 +45,9 @@ pg_start
 is_back() { curl -sf -o /dev/null "$SANDLEASE_URL/v1/health"; }
 ok "and one with a server is" wait_for "$PATIENCE" is_back
 
-# ---- transaction mode, switched on below workers that serve
+# ---- transaction mode, switched on while workers serve
 
-list() { # how often each answer came, of eight calls at once
+list() { # prints the status of each of eight calls at once
 	local calls=()
 	for _ in 1 2 3 4 5 6 7 8; do
 		curl -s -o /dev/null -w '%{http_code}\n' "$SANDLEASE_URL/v1/sessions" \
@@ -55,7 +56,7 @@ list() { # how often each answer came, of eight calls at once
 	done
 	wait "${calls[@]}"
 }
-sees_503() { # all eight; what came before is kept
+sees_503() { # succeeds if all eight are 503; keeps all answers in a file
 	local now
 	now=$(list)
 	echo "$now" >>"$STACK_DIR/answers"
@@ -65,7 +66,7 @@ again() { # MODE SETTINGS
 	pooler_stop
 	pooler_start "$@"
 }
-list >/dev/null # their statements are prepared
+list >/dev/null # prepares the statements of the workers
 again transaction "default_pool_size = 1"
 ok "live workers notice, all of them" wait_for "$PATIENCE" sees_503
 is "$(grep -vxE '200|503' "$STACK_DIR/answers" | sort | uniq -c)" "" "and nobody got a 500"
@@ -90,7 +91,7 @@ ok "and serve again after the next reload" wait_for "$PATIENCE" sees_200
 # ---- transaction mode, from the start
 
 api_stop
-# refused NAME PROGRAM [ARGUMENT...]: it ends at once and says what to do
+# refused NAME PROGRAM [ARGUMENT...]: the program ends at once and says what to do
 refused() {
 	local name=$1 out
 	shift
@@ -112,7 +113,7 @@ refuses_all "transaction mode"
 again transaction "default_pool_size = 1"
 refuses_all "transaction mode, one server"
 again transaction "server_round_robin = 1"
-# several servers, so that they take turns: three transactions that wait at once
+# several servers, which take turns: three transactions wait at once
 through() { # PSQL-ARGUMENT...
 	# shellcheck disable=SC2034 # by as()
 	local AS_ENV=("PGPASSFILE=$STACK_STATE/etc/pgpass")
@@ -131,7 +132,7 @@ refuses_all "transaction mode, servers in turn"
 again statement
 refuses_all "statement mode"
 
-# other clients at work in the same pool
+# other clients are busy in the same pool
 again transaction "default_pool_size = 5"
 busy=()
 for _ in 1 2 3 4 5 6; do
@@ -142,7 +143,7 @@ for _ in 1 2 3 4 5; do refused "transaction mode, a busy pool" sandlease-api --c
 pooler_stop
 wait "${busy[@]}" 2>/dev/null
 
-# ---- session mode again, with a pooler that hands connections on as they are
+# ---- session mode again, with a pooler that does not reset connections
 
 pooler_start session "server_reset_query =
 default_pool_size = 2"

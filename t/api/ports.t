@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""ports.t: ports as the Cloudflare SDK asks for them: expose, check, watch."""
+"""ports.t: tests ports as the Cloudflare SDK asks for them: expose, check, watch."""
 import http.client
 import json
 import os
@@ -34,7 +34,7 @@ def unexpose(port, sid=SID):
 
 
 def listen(port, address="127.0.0.1", more=""):
-    """A server inside, once it listens."""
+    """Starts a server in the session and waits until it listens."""
     execute(SID, "cd /tmp && (python3 -m http.server -b %s %d %s >/dev/null"
                  " 2>&1 &)" % (address, port, more))
     until("it listens", lambda: check(port, mode="tcp")["ready"])
@@ -207,7 +207,7 @@ def a_port_can_have_its_URL_below_another_domain():
         equal((r.status, [e["field"] for e in r.json["errors"]]),
               (400, ["hostname"]), repr(bad))
         if bad == "":
-            continue  # the SDK's empty members do not count
+            continue  # the SDK's route ignores empty members
         r = container_error(expose(8012, hostname=bad), 400,
                             "VALIDATION_FAILED")
         equal([e["field"] for e in r["context"]["validationErrors"]],
@@ -386,7 +386,7 @@ def a_watch_ends_with_the_process_it_waits_for():
     equal(w.event(), {"type": "process_exited", "port": 8032, "exitCode": 7},
           "then")
     equal(w.event(), None, "the end")
-    w = Watch(port=8032, processId="server")  # of one that has ended
+    w = Watch(port=8032, processId="server")  # this process has ended
     equal([w.event()["type"] for _ in range(2)],
           ["watching", "process_exited"], "at once")
     container_error(call("POST", at(SID, "/api/port-watch"),

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""process.t: background processes of a session: their life, and what is done
-to them."""
+"""process.t: tests the life of background processes of a session, and the calls
+that end them or write to them."""
 import base64
 import hashlib
 import os
@@ -20,7 +20,7 @@ SID = processes.SID = create(isolation="session")["id"]
 ME = os.getpid()
 
 
-# ---- the life of one
+# ---- the life of a process
 
 @case
 def a_process_runs_is_listed_and_ends():
@@ -191,7 +191,7 @@ def kill_all_ends_them_side_by_side():
 @case
 def a_timeout_kills_and_is_told():
     mark = "9004.%d" % ME
-    # wait: it never ends by itself, so only the limit can
+    # wait: the process never ends by itself, so only the limit ends it
     limit = {"timeoutMs": 300}
     pid = start("echo a; setsid sleep %s & sleep %s" % (mark, mark), **limit)
     p = ended(pid)

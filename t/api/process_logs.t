@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""process_logs.t: what background processes write, and what is known of them
-when their session has slept or lost its wrapper."""
+"""process_logs.t: tests the output of background processes, and what the service
+knows of them after their session has slept or lost its wrapper."""
 import base64
 import os
 import signal
@@ -59,7 +59,8 @@ def output_nobody_reads_does_not_block():
 @case
 def a_stream_tells_all_from_the_beginning_to_the_end():
     pid = start("echo one; echo two >&2; until [ -e /tmp/go2 ]; do sleep 0.02;"
-                # wait: 0.2 s inside; less makes the test weaker, never red
+                # wait: 0.2 s in the command; a shorter wait makes the test weaker,
+                # never red
                 " done; printf 'three\\nfo'; sleep 0.2; printf 'ur\\n'; exit 4")
     until("it has begun", lambda: logs(pid)["nextOffset"] == 8)
     s = Stream(pid)
@@ -130,7 +131,7 @@ def characters_are_never_split():
 
 @case
 def bytes_of_no_text_are_not_held_back():
-    # what looks like the beginning of a character, and nothing after it
+    # \303 looks like the beginning of a character, but nothing follows
     pid = start("printf 'A\\303'; until [ -e /tmp/go5 ]; do sleep 0.02; done;"
                 " printf Z")
     stream = Stream(pid, query="?encoding=base64")
@@ -140,7 +141,7 @@ def bytes_of_no_text_are_not_held_back():
         if e["type"] == "stdout":
             got += base64.b64decode(e["data"])
     stream.close()
-    # as text too, once it is clear that no more comes
+    # as text too, once the rest of the character cannot come any more
     stream = Stream(pid)
     got = ""
     while got != "A\ufffd":
@@ -186,7 +187,7 @@ def a_client_that_vanishes_frees_its_stream():
     for s in streams:
         s.conn.sock and s.conn.sock.shutdown(socket.SHUT_RDWR)
         s.close()
-    # wait: 10 s, a fault needs the 15 s of a heartbeat; it takes milliseconds
+    # wait: 10 s for some milliseconds; a fault needs a heartbeat, 15 s
     until("their threads end before any heartbeat",
           lambda: threads() <= many - 20, 10)
     equal(get(sid)["busy"], True, "the process runs on")
@@ -194,7 +195,7 @@ def a_client_that_vanishes_frees_its_stream():
     until("then nothing does", lambda: not get(sid)["busy"])
 
 
-# ---- the session around them
+# ---- the session around the processes
 
 @case
 def what_runs_keeps_the_session_awake():

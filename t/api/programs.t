@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""programs.t: the programs as an operator meets them: their version, CGI,
+"""programs.t: tests the programs as an operator uses them: their version, CGI,
 sandlease-admin, and a database that is missing or unfit."""
 import json
 import os
@@ -50,7 +50,7 @@ def every_surface_says_it():
 # ---- CGI: one request without a FastCGI socket
 
 def cgi(method, path, body=b"", query="", **more):
-    """(status, headers, body) of one run of the program."""
+    """Runs the program once; returns (status, headers, body)."""
     env = dict({"GATEWAY_INTERFACE": "CGI/1.1", "REQUEST_METHOD": method,
                 "SERVER_PROTOCOL": "HTTP/1.1", "PATH_INFO": path,
                 "SCRIPT_NAME": "", "QUERY_STRING": query,
@@ -118,7 +118,7 @@ def stdin_is_read_only_as_far_as_the_body_goes():
 
 @case
 def nginxs_own_routes_are_not_for_cgi_clients():
-    # a web server passes headers as HTTP_*; nothing internal begins so
+    # a web server passes headers as HTTP_*; no internal parameter begins so
     status, _, _ = cgi("GET", "/v1/me", HTTP_SL_ROUTE="auth-session",
                        HTTP_SL_PATH="/v1/live")
     equal(status, 200, "HTTP_SL_* means nothing")
@@ -127,7 +127,8 @@ def nginxs_own_routes_are_not_for_cgi_clients():
 # ---- sandlease-admin
 
 def fails(*words, status=1):
-    """It must say no and print nothing else; what it said."""
+    """Checks that sandlease-admin fails and prints no output; returns its error
+    message."""
     done = service.run("sandlease-admin", *words)
     equal((done.returncode, done.stdout), (status, b""), " ".join(words))
     return done.stderr.decode()
@@ -292,7 +293,7 @@ def a_drain_waits_until_everything_is_seen_gone():
     sid = create(isolation="session")["id"]
     mark = "6363.%d" % os.getpid()
     init = service.init_of(service.job(sid, mark)[0])
-    os.kill(init, signal.SIGSTOP)  # nothing of it can be seen gone now
+    os.kill(init, signal.SIGSTOP)  # a stopped init reports no end
     try:
         done = service.run("sandlease-admin", "drain", "--timeout", "0")
         true(done.returncode != 0 and b"1 leases and 1 sandboxes are not gone" in
@@ -333,10 +334,10 @@ def a_database_that_is_not_there_yet_is_waited_for():
     service.until("it serves", lambda: call("GET", "/v1/me").status == 200)
 
 
-# ---- an agent of another version; last, because workers start anew
+# ---- an agent of another version; last, because the workers restart
 
 def other_agent(other):
-    """The same agent, but for the version it was built with."""
+    """Makes a copy of the agent with another version number."""
     with open(service.program("sandlease-agent"), "rb") as f:
         program = f.read()
     changed = program.replace(VERSION.encode() + b"\0", other.encode().ljust(
@@ -364,7 +365,7 @@ def an_agent_of_another_version_is_a_warning_and_no_obstacle():
         true(word in line, "%r is told: %s" % (word, line))
     equal(value("SELECT agent_version FROM sandbox WHERE id = :'v1'",
                 s["sandboxId"]), OTHER, "the sandbox's row")
-    # and what to do helps
+    # the advice in the log line helps
     service.configure(agent_path=ours)
     service.restart()
     expect(200, call("POST", at(s["id"], "/sleep")))

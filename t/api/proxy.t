@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""proxy.t: proxy/{port} of a session, HTTP and WebSocket, by key."""
+"""proxy.t: tests proxy/{port} of a session, HTTP and WebSocket, by key."""
 import hashlib
 import os
 import sys
@@ -18,7 +18,7 @@ KEY = setting("SANDLEASE_API_KEY")
 STRANGER = service.new_key("elsewhere", "mallory")
 READER = service.new_key("demo", "reader", "--scope", "read")
 
-# Says what it was asked; the path chooses what else it does.
+# This app returns the request it got; the path chooses what else it does.
 APP = websocket_echo.SOURCE + r"""
 import hashlib, json, sys
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -85,7 +85,7 @@ def expose(sid, port):
 
 
 def connect(path, key=KEY, **headers):
-    """A WebSocket to the app."""
+    """Opens a WebSocket to the app."""
     if key:
         headers["Authorization"] = "Bearer " + key
     headers.setdefault("Host", "127.0.0.1:%d" % service.port())
@@ -135,7 +135,7 @@ def no_key_reaches_the_app():
              {n.lower() for n in r.json["headers"]}, r.body)
         equal(r.json["headers"]["Host"], "localhost:8080", "Host")
         equal(r.json["headers"]["X-Forwarded-Prefix"], proxied(), "prefix")
-    # of two keys, which one is meant is not ours to guess
+    # two keys: the service does not guess which one is meant
     container_error(call("GET", proxied("/"), headers={"X-API-Key": KEY}),
                     401, "UNAUTHORIZED")
 
@@ -157,7 +157,7 @@ def the_header_that_has_no_key_of_ours_is_the_apps():
                                ("Bearer " + STRANGER, KEY)):
         r = ask(authorization, key)
         true(r.status in (401, 404), r)
-    # it is the app's there only
+    # the other header is the app's only below proxy/
     container_error(call("GET", at(SID, "/api/ping"), key="", headers={
         "Authorization": "Bearer its", "X-API-Key": KEY}), 401, "UNAUTHORIZED")
 
@@ -193,7 +193,7 @@ def a_port_that_is_not_exposed_is_not_found():
     for port in ("8081", "80", "0", "08080", "8080x", "65536", "-1",
                  "99999999999999999999", "%20", "%00x", "%ff"):
         r = call("GET", proxied("/", port=port))
-        if r.status == 400:  # nginx refuses a NUL itself
+        if r.status == 400:  # nginx itself refuses a NUL
             continue
         doc = container_error(r, 404, "PORT_NOT_EXPOSED")
         equal((doc["error"], "message" in doc, "port" in doc),
@@ -262,7 +262,7 @@ def a_path_that_leads_elsewhere_is_refused():
                  proxied("/x").replace("8080", "%38080"),
                  "/v1//sessions/" + SID + "/proxy/8080/x"):
         container_error(call("GET", path), 400, "VALIDATION_FAILED")
-    # dots that stay within are the app's to read
+    # dots that stay below the port are passed to the app
     equal(expect(207, call("GET", proxied("/a/../b"))).json["path"],
           "/a/../b", "raw")
     call("DELETE", at(other))
@@ -289,7 +289,7 @@ def a_session_asleep_is_woken_but_not_by_a_probe_or_for_nothing():
     container_error(call("GET", proxied("/", sid, 8081)), 404,
                     "PORT_NOT_EXPOSED")
     equal(get(sid)["state"], "asleep", "so far")
-    # what ran has ended with the sleep, so nobody listens now
+    # the app ended with the sleep, so nothing listens now
     container_error(call("POST", proxied("/", sid), b"x" * 100000), 502,
                     "SERVICE_NOT_RESPONDING")
     equal(get(sid)["state"], "ready", "awake")

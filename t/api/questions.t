@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""questions.t: mistakes that people make when they ask, and what they are told."""
+"""questions.t: tests the messages for mistakes that people make in requests."""
 import http.client
 import os
 import subprocess
@@ -18,7 +18,7 @@ SID = create(isolation="session", name="questions")["id"]
 
 
 def raw(path, *headers):
-    """A GET with just these headers, which may come twice."""
+    """Sends a GET with exactly these headers; a header may occur twice."""
     conn = http.client.HTTPConnection("127.0.0.1", service.port(),
                                       timeout=service.PATIENCE)
     conn.putrequest("GET", path)
@@ -32,7 +32,7 @@ def raw(path, *headers):
 
 
 def says(reply, status, *words):
-    """The problem's detail, or the message of the data plane."""
+    """Checks the problem's detail, or the message of the data plane."""
     expect(status, reply)
     told = reply.json.get("detail") or reply.json["message"]
     for word in words:

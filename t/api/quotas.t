@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""quotas.t: what an org may have, over HTTP: exact under a burst, counted
+"""quotas.t: tests the quotas of an org over HTTP: exact under a burst, counted
 right after a storm."""
 import concurrent.futures
 import os
@@ -13,7 +13,7 @@ from service import (admin, at, call, container_error, create, execute, expect,
                      get, new_key, problem, sql, until, value)
 from tap import Skip, case, equal, run, true
 
-# so many workers that a slow burst is not half of them hanging (share.h)
+# enough workers: a slow burst must not hold half of them (org_share.h)
 service.begin(conf="""api_workers = 40
 quota_sessions = 1000
 quota_active = 100
@@ -22,12 +22,12 @@ quota_previews = 50
 quota_disk_mb = 0
 """)
 
-CALLS = 40  # of each client in the storm
+CALLS = 40  # calls of each client in the storm
 ORGS = iter("org-%d" % i for i in range(100))
 
 
 class Org:
-    """A fresh org, with limits of its own."""
+    """A fresh org with its own limits."""
 
     def __init__(self, *limits):
         self.name = next(ORGS)
@@ -54,7 +54,7 @@ class Org:
         return self.usage()["quotas"][name]["used"]
 
     def counted(self):
-        """(as counted, as it is), at one moment"""
+        """Returns (the counters, the true numbers), read at one moment."""
         row, = sql("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT q.sessions,"
                    " q.active, q.previews, q.disk_mb, c.* FROM quota q,"
                    " quota_count(:'v1') c WHERE q.tenant = :'v1'; COMMIT",
@@ -150,7 +150,7 @@ def whoever_wakes_a_session_needs_room_for_it():
     r = expect(429, call("GET", "/", key="", headers={"Host": host}))
     equal(r.json["code"], "QUOTA_EXCEEDED", "a preview")
     true(r.header("Retry-After"), "Retry-After")
-    for size in (10, 2 << 20):  # nginx keeps the one, and not the other
+    for size in (10, 2 << 20):  # nginx buffers only the first size
         container_error(org.call("PUT", at(s, "/files/workspace/x"),
                                  b"x" * size), 429, "QUOTA_EXCEEDED")
     equal(expect(200, org.call("GET", at(s))).json["state"], "asleep",
@@ -209,7 +209,7 @@ def creates_that_find_a_session_cost_something_and_leave_little():
     true(int(value("SELECT count(*) FROM event WHERE session_id = :'v1'",
                    sid)) <= 1500, "a session's events are bounded")
     equal(org.used("createsPerMinute"), 1, "it is no create")
-    # wait: within two minutes none of them is too old to count at all
+    # wait: within two minutes no find is too old to count at all
     true(0 < org.used("findsPerMinute") <= 300, "but a find")
     org.set("--creates-per-minute", "1")
     doc = problem(org.create({"Idempotency-Key": "one-more"}, name="n"),
@@ -331,7 +331,7 @@ def a_burst_does_not_overshoot():
             refused(r, "active", 5, 5)
     counted, is_so = org.counted()
     equal(counted, is_so, "counters")
-    # a burst of starts, too
+    # the same for a burst of starts
     ids = [r.json["id"] for r in made]
     for sid in ids:
         expect(200, org.call("POST", at(sid, "/sleep")))
@@ -341,7 +341,7 @@ def a_burst_does_not_overshoot():
     equal(sorted(r.status for r in replies), [200, 200, 429, 429, 429],
           "starts")
     equal(org.used("active"), 2, "active")
-    # and of previews
+    # the same for a burst of previews
     org.set("--max-previews", "3")
     awake = [r.json["id"] for r in replies if r.status == 200][0]
     replies = many([lambda p=p: org.call("POST", at(awake, "/ports"),
@@ -407,7 +407,7 @@ def after_a_storm_the_counters_equal_reality():
         try:
             return calls_of(seed)
         finally:
-            made[seed] = CALLS  # so that nobody waits for more
+            made[seed] = CALLS  # so that monkey() does not wait for more calls
 
     def calls_of(seed):
         dice = random.Random(seed)
@@ -437,7 +437,7 @@ def after_a_storm_the_counters_equal_reality():
         return statuses
 
     def monkey():
-        """Workers and sandboxes die meanwhile, one for every 25 calls."""
+        """Kills a worker or sandbox for every 25 calls."""
         dice = random.Random(7)
         for due in range(25, 5 * CALLS, 25):
             # wait: polls; 25 calls take seconds, 600 s only when one hangs

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""raw-files.t: files/{path} as bytes: ranges, conditions, streams both ways."""
+"""raw-files.t: tests files/{path} as bytes: ranges, conditions, streams both
+ways."""
 import http.client
 import json
 import os
@@ -15,10 +16,10 @@ from tap import case, equal, run, true
 service.begin()
 
 SID = create(isolation="session")["id"]
-WRAPPER = service.wrappers()[0]  # the only one so far
+WRAPPER = service.wrappers()[0]  # the only wrapper so far
 MB = 1 << 20
 GB = 1 << 30
-# in the deep check a whole gigabyte; the wrapper's few megabytes are the same
+# a whole gigabyte in the deep check; the wrapper needs the same few megabytes
 MUCH = GB if os.environ.get("SANDLEASE_SAMPLE", "all") == "all" else GB // 4
 
 
@@ -42,7 +43,7 @@ def leftovers(where):
 
 
 def most_memory_kb():
-    """How much the wrapper ever had."""
+    """Returns the most memory that the wrapper ever had."""
     with open("/proc/%d/status" % WRAPPER, encoding="utf-8") as f:
         (line,) = [line for line in f if line.startswith("VmHWM:")]
     return int(line.split()[1])
@@ -262,7 +263,7 @@ def a_write_also_depends_on_what_came_meanwhile():
     equal(leftovers("/workspace"), "", "no draft")
 
 
-# ---- not a page of ours
+# ---- a browser does not show files as pages
 
 @case
 def a_page_of_a_sandbox_is_saved_not_shown():
@@ -276,7 +277,7 @@ def a_page_of_a_sandbox_is_saved_not_shown():
     equal(r.header("Cache-Control"), "private, no-cache", "nor kept by others")
 
 
-# ---- what is no file
+# ---- directories and special files
 
 @case
 def directories_and_devices_do_not_hang():
@@ -305,7 +306,7 @@ def the_kernels_files_are_read_to_their_end():
     true(b"sandlease-wrap" in r.body, "read: %r" % r)
     equal(r.header("ETag"), None, "nothing to compare")
     expect(200, raw("HEAD", "/proc/self/status"))
-    # one that has a size, and cannot be sent without a copy
+    # a file that has a size, but cannot be sent without a copy
     size = execute(SID, "stat -c %s /proc/config.gz 2>/dev/null || echo none")
     if size != "none\n":
         equal(len(expect(200, raw("GET", "/proc/config.gz")).body), int(size),
@@ -325,7 +326,7 @@ def a_file_that_shrinks_is_not_taken_for_whole():
     true(got < GB, "the connection ended early, after %d" % got)
 
 
-# ---- in the middle
+# ---- interrupted transfers
 
 @case
 def a_client_that_vanishes_leaves_the_old_file():
@@ -455,7 +456,7 @@ def what_nobody_can_send_on_is_asked_for_again_once_it_is_awake():
     conn.putrequest("PUT", at(sid, "/files/workspace/x"))
     conn.putheader("Authorization", "Bearer " + setting("SANDLEASE_API_KEY"))
     conn.putheader("Transfer-Encoding", "chunked")
-    # without a length nginx finds out only when it has read so much
+    # without a length nginx notices the size only when it has read so much
     conn.endheaders(b"200000\r\n" + b"x" * (MB + 1))
     answer = conn.getresponse()
     doc = json.loads(answer.read())
@@ -463,7 +464,7 @@ def what_nobody_can_send_on_is_asked_for_again_once_it_is_awake():
           (503, "CONTAINER_UNAVAILABLE", "waking"), "send it again")
     conn.close()
     expect(200, call("GET", at(sid, "/api/ping"), headers={
-        "X-Sandlease-Probe": "1"}))  # which wakes nobody
+        "X-Sandlease-Probe": "1"}))  # a probe wakes no session
 
 
 run(lambda: None)

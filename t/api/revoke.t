@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""revoke.t: what a revoked key opened ends at once, in whatever session of its
-tenant, and what others opened goes on or can be opened again."""
+"""revoke.t: tests that connections of a revoked key end at once, in any session of its
+tenant, and that connections of others go on or can be opened again."""
 import http.client
 import json
 import os
@@ -21,13 +21,13 @@ PORT = 8000
 
 
 def key_of(user, org="demo"):
-    """A key and its id."""
+    """Returns a key and its id."""
     key = new_key(org, user)
     return key, expect(200, call("GET", "/v1/me", key=key)).json["keyId"]
 
 
 def serve(sid, key=None):
-    """The app inside, and the host name of its preview."""
+    """Starts the app in the session; returns the host name of its preview."""
     expect(200, call("POST", at(sid, "/api/write"),
                      {"path": "/workspace/app.py", "content": APP}, key))
     execute(sid, "/usr/bin/python3 /workspace/app.py %d >/dev/null 2>&1 &"
@@ -40,7 +40,7 @@ def serve(sid, key=None):
 
 
 class Answer:
-    """One that does not end by itself."""
+    """An answer that does not end by itself."""
 
     def __init__(self, method, path, key, body=None):
         # wait: PATIENCE without a byte is a hang
@@ -54,7 +54,7 @@ class Answer:
         self.got = b""
 
     def until(self, text):
-        """Reads on to that."""
+        """Reads on until the text has come."""
         while text not in self.got:
             more = self.answer.read1(4096)
             if not more:
@@ -62,9 +62,9 @@ class Answer:
             self.got += more
 
     def end(self):
-        """Everything, when it has ended."""
+        """Returns the whole answer, once it has ended."""
         try:
-            # not by the clock: one that goes on says 600 things, however slowly
+            # no clock: an answer that goes on has 600 pieces, on any machine
             for _ in range(600):
                 more = self.answer.read1(65536)
                 if not more:
@@ -80,7 +80,7 @@ class Answer:
 
 
 def ticking(sid, key, mark):
-    """A stream of events that says something again and again."""
+    """Opens a stream that sends an event again and again."""
     return Answer("POST", at(sid, "/api/execute/stream"), key, {
         "command": "while :; do echo %s; sleep 0.1; done" % mark})
 
@@ -96,7 +96,7 @@ def slow(sid, key):
 def what_a_revoked_key_opened_in_any_session_of_its_tenant_ends():
     key, kid = key_of("leaves")
     other, _ = key_of("stays")
-    sid = create(key=other)["id"]  # made by another key than opens it
+    sid = create(key=other)["id"]  # the other key makes the session
     serve(sid, other)
     stream, proxied = ticking(sid, key, "one"), slow(sid, key)
     stream.until(b"one")
@@ -110,7 +110,7 @@ def what_a_revoked_key_opened_in_any_session_of_its_tenant_ends():
     proxied.end()
     equal(socket.closed(), 1001, "the WebSocket")
     theirs.got = b""
-    theirs.until(b"two")  # another key's stream goes on
+    theirs.until(b"two")  # the stream of another key goes on
     theirs.close()
     expect(200, call("GET", at(sid, "/proxy/%d/" % PORT), key=other))
     equal(call("GET", at(sid, "/proxy/%d/" % PORT), key=key).status, 401,
@@ -166,7 +166,7 @@ def previews_of_its_own_sessions_end_and_their_URLs_stay():
     socket = PreviewSocket(host)
     equal(socket.echo(), "hello", "it is open")
     admin("key", "revoke", kid)
-    socket.closed()  # it is closed
+    socket.closed()  # waits until the connection is closed
     equal(fetch(host).status, 200, "the URL is its tenant's")
 
 
@@ -229,7 +229,7 @@ def who_stands_still_keeps_nothing_that_a_key_opened():
     passes()
     passes()
     equal(state(sid)[0], "asleep", "it is stopped")
-    socket.closed()  # and what was open has ended
+    socket.closed()  # connections that were open have ended
     equal(execute(sid, "echo again", other), "again\n", "others wake it")
 
 
@@ -261,7 +261,7 @@ def who_asks_about_keys_and_hangs_is_replaced():
     finally:
         for pid in askers:
             os.kill(pid, signal.SIGCONT)
-    # another pool's process may have none to ask about, and keeps its own
+    # a process of another pool may have no key to ask about, and keeps its asker
     until("the one that was asked has left", lambda: not all(map(service.alive, askers)))
 
 

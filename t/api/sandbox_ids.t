@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""sandbox_ids.t: which sandbox a session lives in, and that it stays there."""
+"""sandbox_ids.t: tests which sandbox a session lives in, and that it stays
+there."""
 import hashlib
 import os
 import shutil
@@ -23,7 +24,7 @@ def storage(sandbox, *more):
 
 
 def preview_status(s):
-    """What the first of a session's previews answers: 502 with a page when
+    """Returns the status of the session's first preview: 502 with a page when
     nothing listens there, which shows that the way is open."""
     url = expect(200, call("GET", at(s, "/ports"))).json["ports"][0]["url"]
     host = url.split("/")[2]
@@ -38,7 +39,7 @@ def ids_are_derived_from_the_owner():
     lone_bot = admin("key", "create", "--user", "user-id", "--bot",
                      "reviewer").strip()
     for key, wanted in (
-            # two known vectors
+            # two known test vectors
             (org, "org-aa6ba1f356e062c430f121b97b5fd9cfd64c51487e5f28c5"),
             (bot, "bot-4415e0ae1dcbda7236e3bf04b66f13344682f349eac4500d"),
             (alone, "usr-3c060fe2d53dd0b6e7a7e03084b290b64c8e0f67a8988161"),
@@ -71,7 +72,7 @@ def an_org_can_be_set_to_isolation():
     s = create(key)
     equal((s["sandboxId"], s["class"]), (derived("ses", s["id"]), "small"),
           "session")
-    # what the operator asks for is not the caller's to undo
+    # a client cannot undo the operator's setting
     equal(create(key, isolation="shared")["isolation"], "session",
           "a request cannot leave it")
     admin("org", "set", "strict", "--isolation", "shared")
@@ -191,7 +192,7 @@ def a_legacy_id_is_used_as_it_is():
         " (:'v1', 'demo', 'shared')", legacy)
     sql("UPDATE session SET sandbox_id = :'v1' WHERE id = :'v2'", legacy,
         s["id"])
-    # as an older version would have left its files
+    # moves the files to where an older version would have left them
     os.makedirs(storage(name), mode=0o700)
     owner = os.stat(storage(s["sandboxId"]))
     os.chown(storage(name), owner.st_uid, owner.st_gid)

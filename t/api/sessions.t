@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""sessions.t: a session from create to delete, through nginx."""
+"""sessions.t: tests a session from create to delete, through nginx."""
 import json
 import os
 import signal
@@ -35,7 +35,7 @@ EVERYTHING = {
     "sleepAfterSeconds": 1234, "keepAlive": False,
     "expiresAt": "2099-01-01T00:00:00Z", "wakeOnPreview": True,
     "baseUrl": "https://previews.example.com"}
-MINE = {}  # the session that has everything
+MINE = {}  # the session with all options
 
 
 @case
@@ -181,7 +181,7 @@ def wait_0_may_answer_202_and_the_session_gets_ready():
 
 
 def state_in_the_row(sid):
-    """Without a GET: that would go on with the start."""
+    """Reads the state from the row: a GET would continue the start."""
     return sql("SELECT state FROM session WHERE id = :'v1'", sid)[0][0]
 
 
@@ -220,7 +220,7 @@ def who_does_not_wait_is_answered_while_the_start_hangs():
     os.kill(init, signal.SIGSTOP)
     try:
         sid = expect(202, call("POST", "/v1/sessions?wait=0", {}, key=key)).json["id"]
-        # wait: its worker goes on for ten seconds; nobody else has such a lock
+        # wait: its worker goes on for ten seconds; no other process holds such a lock
         equal(value("SELECT count(*) > 0 FROM pg_locks l JOIN pg_stat_activity a USING (pid)"
                     " WHERE l.locktype = 'advisory' AND a.application_name = 'sandlease-api'"),
               "t", "its worker is at it")

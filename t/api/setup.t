@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""setup.t: a command that is run once before its session is ready."""
+"""setup.t: tests a setup, a command that runs once before its session is ready."""
 import os
 import signal
 import sys
@@ -15,7 +15,7 @@ from tap import case, equal, run, true
 service.begin()
 
 ME = os.getpid()
-COUNT = "echo x >> /workspace/runs; "  # how often it was run
+COUNT = "echo x >> /workspace/runs; "  # counts the runs of the setup
 
 
 def mark(n):
@@ -23,7 +23,7 @@ def mark(n):
 
 
 def begin(setup, wait=0, **body):
-    """A session whose setup goes on; its id."""
+    """Creates a session whose setup goes on; returns its id."""
     r = expect(202, call("POST", "/v1/sessions?wait=%d" % wait,
                          dict(body, setup=setup)))
     equal((r.json["state"], r.json["setup"]["state"]),
@@ -32,7 +32,7 @@ def begin(setup, wait=0, **body):
 
 
 def failing(setup):
-    """The problem document of a create whose setup fails."""
+    """Creates a session whose setup fails; returns the problem document."""
     return problem(call("POST", "/v1/sessions?wait=60", {"setup": setup}), 409,
                    "setup_failed")
 
@@ -42,12 +42,12 @@ def pause(n):
 
 
 def hold(n):
-    """A setup that goes on until let_go(n), and what shows that it runs."""
+    """Returns a setup that goes on until let_go(n), and that a mark shows to be running."""
     return COUNT + "echo begin; %s; echo end" % pause(n)
 
 
 def held(sid, n):
-    """Somebody must move it on until it runs."""
+    """Waits until the setup runs; each GET continues the start."""
     until("it runs", lambda: get(sid)["state"] == "initializing"
           and running(mark(n)))
 
@@ -58,7 +58,7 @@ def let_go(n):
 
 
 def told(sid):
-    """[what, text] of the setup's events."""
+    """Returns [what, text] of the setup's events."""
     events = expect(200, call("GET", at(sid, "/events?limit=1000"))).json["events"]
     return [(e["what"], e["detail"]["text"]) for e in events
             if e["kind"] == "setup"]
@@ -165,7 +165,7 @@ def its_history_is_in_order_and_visible_while_it_runs():
 @case
 def the_reaper_moves_it_on_when_nobody_asks():
     sid = begin(hold(2))
-    # a pass gives each start 5 s; the next one goes on with it
+    # a pass gives each start 5 s; the next pass continues it
     until("it runs", lambda: passes() and running(mark(2)))
     passes()
     equal(state(sid)[0], "initializing", "while it runs")
@@ -195,7 +195,7 @@ def it_has_time_and_not_for_ever():
 
 @case
 def one_that_takes_too_long_is_ended():
-    # before it is made: the wrapper is told once, perhaps by this very call
+    # changed before the create: a wrapper gets the limit once, perhaps by this very call
     service.configure(setup_timeout_seconds=3)
     service.restart()
     try:
@@ -212,7 +212,7 @@ def one_that_takes_too_long_is_ended():
 
 
 class Creating(threading.Thread):
-    """A create that waits."""
+    """A create that waits in the background."""
 
     def __init__(self, name, setup, **headers):
         super().__init__(daemon=True)
@@ -227,7 +227,7 @@ class Creating(threading.Thread):
             self.reply = call("POST", "/v1/sessions?wait=60", self.body,
                               headers=self.headers, timeout=300)
         except OSError:
-            pass  # its worker was killed
+            pass  # the worker of this create was killed
 
     def sid(self):
         return until("it is there", lambda: sql(
@@ -243,7 +243,7 @@ def a_worker_that_dies_in_the_middle_is_replaced_by_whoever_asks():
     for pid in workers:
         os.kill(pid, signal.SIGKILL)
     work.join(service.PATIENCE)
-    # one that is being killed may still take a call with it: 503
+    # a worker that is being killed may still take a call: 503
     until("they are dead", lambda: not any(map(service.alive, workers)))
     until("others answer", lambda: call("GET", at(sid)).status == 200)
     equal(get(sid)["state"], "initializing", "it goes on")
@@ -298,7 +298,7 @@ def a_start_that_lost_its_worker_is_carried_on_with_its_files():
     sealed = value("SELECT files_sealed FROM session WHERE id = :'v1'", sid)
     let_go(13)
     ready(sid)
-    # as it is when a worker dies between the wrapper's launch and its files
+    # the row as a worker leaves it that dies between the wrapper's launch and the files
     execute(sid, "rm /workspace/f")
     sql("UPDATE session SET state = 'initializing', files_sealed = :'v2'"
         " WHERE id = :'v1'", sid, sealed)
@@ -307,7 +307,7 @@ def a_start_that_lost_its_worker_is_carried_on_with_its_files():
 
 
 def changed_meanwhile(sid, n):
-    """Environment and ports are changed while it runs; both are there then."""
+    """Changes environment and ports while the setup runs, and checks that both take effect."""
     expect(200, call("PATCH", at(sid), {"env": {"LATE": "yes", "EARLY": None}}))
     expect(201, call("POST", at(sid, "/ports"), {"port": 8099}))
     let_go(n)

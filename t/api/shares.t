@@ -1,9 +1,10 @@
 #!/usr/bin/python3
-# long: sixteen sessions that never get ready
-"""shares.t: what one org does with the workers, another one does not notice.
+# long: makes sixteen sessions that never get ready
+"""shares.t: tests that one org's use of the workers does not affect another org.
 
 The first org attacks; the calls of the second must all be answered while those
-of the first are still held.  That is what is looked at, not how long it takes.
+of the first are still held.  The test checks this order, not how long a call
+takes.
 """
 import os
 import re
@@ -27,7 +28,7 @@ HELD = create(key=VICTIM)["id"]
 
 
 class Asked(threading.Thread):
-    """A call of its own; `reply` when it has been answered."""
+    """A call in the background; `reply` is set when it has been answered."""
 
     def __init__(self, *arguments, **more):
         super().__init__(daemon=True)
@@ -44,7 +45,8 @@ def pending(calls):
 
 
 def never_ready(**more):
-    """Asleep, and its next shell will never begin to read commands."""
+    """Makes a session that sleeps, and whose next shell will never begin to read
+    commands."""
     s = create(key=ATTACKER, env={"BASH_ENV": "/workspace/hang"},
                isolation="session", **more)
     execute(s["id"], "echo 'exec sleep 86400' >/workspace/hang", key=ATTACKER)
@@ -59,7 +61,7 @@ HOSTS = [expect(201, call("POST", at(sid, "/ports"), {"port": 8080},
 
 
 def the_victim_works():
-    """Every kind of call, some often; all must be answered well."""
+    """Makes every kind of call, some often; all must succeed."""
     for _ in range(20):
         expect(200, call("GET", "/v1/sessions", key=VICTIM))
         expect(200, call("GET", "/v1/health", key=VICTIM))
@@ -73,7 +75,8 @@ def the_victim_works():
 
 
 def held(calls, most):
-    """The attack is on: some are answered early, no more than a share is not."""
+    """Waits until all but a share of the calls are answered, and checks that
+    some are still held."""
     until("the calls beyond the share are answered",
           lambda: pending(calls) <= most)
     true(pending(calls) > 0, "some are held")
@@ -81,9 +84,9 @@ def held(calls, most):
 
 @case
 def calls_that_wait_hold_no_more_than_a_share():
-    """As many as there are workers: if they held all of them, none would be
-    left to hold when the victim is served."""
-    # wait: for as long as they may be held, and as much again
+    """Sends as many calls as there are workers: if they held all of them, no
+    call would still be held when the victim is served."""
+    # wait: as long as calls may be held, and as much again
     calls = [Asked("POST", at(sid, "/resume?wait=60"), {}, key=ATTACKER,
                    timeout=120) for sid in SLEEPERS[:WORKERS]]
     held(calls, SHARE)
@@ -91,7 +94,7 @@ def calls_that_wait_hold_no_more_than_a_share():
     true(pending(calls) > 0, "answered while others were held")
     for c in calls:
         c.join()
-        if c.reply.status != 202:  # it is told when to come again
+        if c.reply.status != 202:  # the answer says when to try again
             true(problem(c.reply, c.reply.status, None)["retryable"],
                  "retryable: %r" % c.reply)
             true(c.reply.header("Retry-After"), "Retry-After")
@@ -148,8 +151,9 @@ def a_wrapper_that_is_stopped_delays_one_GET_not_each():
     finally:
         os.kill(wrapper, signal.SIGCONT)
     equal(len(took), 10, "all are in the log")
-    # wait: half a second is what an ask in vain takes, and one of the ten is to
-    # ask; a machine on which five more need as long fails everywhere else, too
+    # wait: a vain request to the wrapper takes half a second, and one of the ten
+    # calls makes it; a machine on which five more calls take as long fails
+    # everywhere else, too
     slow = sum(us >= 500000 for us in took)
     true(slow <= 5, "%d of 10 have waited" % slow)
     until("it is asked again", lambda: execute(

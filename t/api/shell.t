@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""shell.t: shell sessions as their clients use them, through nginx."""
+"""shell.t: tests shell sessions as their clients use them, through nginx."""
 import os
 import sys
 
@@ -38,8 +38,9 @@ def said(command, shell, **more):
 
 
 def timeout(shell, ms, command, replaced=None, sid=SID, **more):
-    """The answer to a command that takes too long.  A shell has a second to
-    yield; `replaced`: whether it did not, where that is certain."""
+    """Checks the answer to a command that takes too long.  A shell has a second to stop
+    its command; `replaced` says whether a new shell takes its place, where that is
+    certain."""
     doc = container_error(post("execute", dict(
         more, command=command, sessionId=shell), sid), 500,
         "COMMAND_EXECUTION_ERROR")
@@ -130,7 +131,7 @@ def the_call_the_session_and_the_environment_say_how_long():
     timeout("patient", 300, "sleep " + mark)
     for ms, what in ((600000, "the call's own comes first"),
                      (0, "also if it is none")):
-        # wait: 0.6 s, twice the session's limit; the call's is never reached
+        # wait: 0.6 s, twice the session's limit; the limit of the call is never reached
         equal(said("sleep 0.6; echo long", "patient", timeoutMs=ms), "long\n",
               what)
     other = create(env={"COMMAND_TIMEOUT_MS": "250"})["id"]
@@ -143,7 +144,7 @@ def the_call_the_session_and_the_environment_say_how_long():
     new("own", env={"COMMAND_TIMEOUT_MS": "200"})
     timeout("own", 200, "sleep " + mark)
     new("odd", env={"COMMAND_TIMEOUT_MS": "soon"})
-    # wait: 0.3 s inside, and no limit that could end it
+    # wait: 0.3 s in the command, and no limit that could end it
     equal(said("sleep 0.3; echo done", "odd"), "done\n", "one that is no number")
     equal(running(mark), [], "nothing is left")
 
@@ -214,9 +215,9 @@ def a_deleted_session_takes_everything_along():
 @case
 def what_a_replaced_shell_left_behind_and_its_processes_go_with_it():
     mark = "8606.%d" % ME
-    # a shell that is deaf before its command begins never yields
+    # a shell that ignores the signal before its command begins is always replaced
     said("sleep %s & trap '' 44" % mark, "changed")
-    # wait: it never ends by itself, so only the limit can
+    # wait: the command never ends by itself, so only the limit ends it
     timeout("changed", 200, "while :; do :; done", replaced=True, timeoutMs=200)
     until("a job outlives the shell it was started in",
           lambda: len(running(mark)) == 1)
@@ -238,7 +239,7 @@ def one_who_waits_for_a_session_that_is_deleted_is_told():
     first = Running(SID, "sleep " + mark, sessionId="queue")
     until("it runs", lambda: running(mark))
     second = Running(SID, "echo wrong >/workspace/wrong", sessionId="queue")
-    # wait: the first never ends, so only the limit can end what waits for it
+    # wait: the first command never ends, so only the limit ends this one
     timeout("queue", 100, "true", timeoutMs=100)  # behind the second
     expect(200, delete("queue"))
     container_error(first.result(), 410, "SESSION_DESTROYED")
@@ -250,7 +251,7 @@ def one_who_waits_for_a_session_that_is_deleted_is_told():
 @case
 def a_stream_is_like_its_session_but_for_its_timeout():
     new("streams", commandTimeoutMs=100, env={"A": "1"}, cwd="/tmp")
-    # wait: 0.4 s inside, longer than the session's timeout and than nothing else
+    # wait: 0.4 s in the command, longer than the session's timeout and no other limit
     events = Running(SID, "echo $A; pwd; sleep 0.4; echo done", stream=True,
                      sessionId="streams").events()
     equal([(e["type"], e.get("data")) for e in events],

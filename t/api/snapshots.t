@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""snapshots.t: files of a session that are kept on their own, and sessions
-that are made of them."""
+"""snapshots.t: tests snapshots of a session's files, and sessions that are made from
+them."""
 import glob
 import os
 import signal
@@ -237,16 +237,16 @@ def a_class_must_have_room_for_it():
     expect(204, call("DELETE", "/v1/snapshots/" + s))
 
 
-# ---- copies that are made in advance
+# ---- copies made in advance
 
 def spare(snapshot):
-    """The inode of its /workspace, when it is whole."""
+    """Returns the inode of the copy's /workspace, if the copy is whole."""
     try:
         for report in paths("snapshots/*/%s/spare/report" % snapshot):
             if os.path.getsize(report) > 0:
                 return os.stat(os.path.dirname(report) + "/workspace").st_ino
     except FileNotFoundError:
-        pass  # it is being replaced
+        pass  # the copy is being replaced
     return None
 
 
@@ -276,10 +276,10 @@ def many_at_once_have_all_of_it():
     one = create()["id"]
     execute(one, "for i in $(seq 3000); do echo $i > f$i; done")
     s = take(one)["id"]
-    # what comes too late is missed by what runs first
+    # a file that is copied too late is missing in the setup's count
     body = {"snapshot": s, "setup": "cat f* | wc -l > /home/user/seen"}
     with ThreadPoolExecutor(8) as many:
-        # who has too many at once is asked to come again
+        # a client with too many starts at once tries again
         made = list(many.map(lambda _: until("it is begun", lambda: call(
             "POST", "/v1/sessions", body).json.get("id")), range(12)))
     for sid in made:
@@ -296,7 +296,7 @@ def one_that_failed_is_made_anew():
     write(one, "f", "whole")
     s = take(one)["id"]
     until("a copy is made in advance", lambda: spare(s))
-    # as if it had been ended in the middle
+    # the copy as if it had been cut off half-way
     half = os.path.join(directory(s), "spare")
     os.rename(half + "/workspace/f", half + "/workspace/.draft")
     os.truncate(half + "/report", 0)
@@ -332,10 +332,10 @@ def what_is_no_directory_is_not_taken_for_one():
     expect(204, call("DELETE", "/v1/snapshots/" + s))
 
 
-# ---- when somebody does not come back
+# ---- workers and helpers that die
 
 def unfinished(sid, state="creating", deadline="-1 hour"):
-    """A row whose worker died; its id."""
+    """Inserts the row of a snapshot whose worker died; returns its id."""
     return sql("INSERT INTO snapshot (id, tenant, session_id, state, size_bytes, host, deadline)"
                " SELECT substr(md5(random()::text), 1, 20), s.tenant, s.id, :'v2', 0, b.host,"
                " clock_timestamp() + :'v3' FROM session s JOIN sandbox b ON b.id = s.sandbox_id"
@@ -357,7 +357,7 @@ def a_worker_that_does_not_wait_has_lost_nothing():
 
 
 def sender(wrapper):
-    """Who sends files for that one at this moment, or None."""
+    """Returns the process that sends files for that wrapper now, or None."""
     for path in glob.glob("/proc/[0-9]*/cmdline"):
         pid = int(path.split("/")[2])
         try:
@@ -385,8 +385,8 @@ def stop(pid):
 
 
 def under_way():
-    """A session, a snapshot of it that does not come to its end, and who stands
-    still in the middle of it."""
+    """Returns a session, a snapshot of it that does not finish, and the stopped process
+    in the middle of it."""
     sid = create(isolation="session")["id"]
     execute(sid, "head -c 200000000 /dev/zero | tr '\\0' x > large")
     ours = wrapper(sid)
@@ -456,7 +456,7 @@ def one_that_a_new_session_still_needs_keeps_its_files():
     write(one, "f", "needed")
     s = take(one)["id"]
     two = create(snapshot=s, isolation="session")
-    # as if its first start had not come to the copy yet
+    # the session as if its first start had not copied the files yet
     expect(200, call("POST", at(two["id"], "/sleep")))
     sql("UPDATE session SET started_at = NULL WHERE id = :'v1'", two["id"])
     os.rename(paths("storage/%s/%s" % (two["sandboxId"], two["id"]))[0],
@@ -472,10 +472,10 @@ def one_that_a_new_session_still_needs_keeps_its_files():
     equal(directory(s), None, "then they go")
 
 
-# ---- when its files are gone
+# ---- snapshots whose files are lost
 
 def told(sid):
-    """What the session's history has of snapshots."""
+    """Returns the snapshot events in the session's history."""
     events = expect(200, call("GET", at(sid, "/events?limit=1000"))).json["events"]
     return [(e["what"], e["detail"]["snapshot"]) for e in events if e["kind"] == "snapshot"]
 
@@ -514,7 +514,7 @@ def whoever_needs_it_finds_that_its_files_are_gone():
     s = take(one)["id"]
     two = create(snapshot=s, isolation="session")
     until("nobody writes there any more", lambda: spare(s))
-    # its report alone is no snapshot
+    # a report without files is no snapshot
     for part in ("files", "spare"):
         os.rename(os.path.join(directory(s), part), os.path.join(DATA, "trash", part + "-" + s))
     stranger = new_key("strangers", "someone")
@@ -524,7 +524,7 @@ def whoever_needs_it_finds_that_its_files_are_gone():
     p = problem(call("POST", "/v1/sessions", {"snapshot": s}), 409, "snapshot_lost")
     true(not p["retryable"], "asking again does not help")
     equal(value("SELECT count(*) FROM session"), before, "no session is left of it")
-    # one that was begun before, and has not come to the copy yet
+    # a start that began earlier and has not copied the files yet
     expect(200, call("POST", at(two["id"], "/sleep")))
     sql("UPDATE session SET started_at = NULL WHERE id = :'v1'", two["id"])
     sql("UPDATE snapshot SET state = 'ready' WHERE id = :'v1'", s)

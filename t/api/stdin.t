@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""stdin.t: bytes as they are go into what a process reads, as they come."""
+"""stdin.t: tests that raw bytes go to a process's standard input as they come."""
 import base64
 import hashlib
 import http.client
@@ -53,7 +53,7 @@ class Body:
 
 
 def hears(pid, wanted, query=""):
-    """Until the log of a `cat` has that."""
+    """Waits until the log of a `cat` has these bytes."""
     until("%d bytes have come" % len(wanted),
           lambda: logs(pid)["nextOffset"] == len(wanted))
     stream = Stream(pid, query="?encoding=base64")
@@ -66,8 +66,8 @@ def hears(pid, wanted, query=""):
     equal(got, wanted, "what has come")
 
 
-# It reads nothing, and its client is told so after half a minute, while the
-# other cases run.
+# This process reads nothing, and its client gets an error after half a minute,
+# while the other cases run.
 UNREAD = start("sleep 9061")
 TOLD = in_background("POST", path(UNREAD + "/input"), b"x" * 1000000, None, BYTES)
 
@@ -118,7 +118,7 @@ def a_process_that_ends_ends_the_body():
     pid = start("head -c 1000 >/dev/null")
     body = Body(pid)
     body.send(b"x" * 5000)
-    # without an end: the answer does not wait for it
+    # the body has no end: the answer does not wait for it
     doc = container_error(body.answer(), 404, "COMMAND_NOT_FOUND")
     equal((doc["context"]["processId"], doc["context"]["written"]), (pid, 5000),
           "context")
@@ -136,7 +136,7 @@ def what_two_send_is_not_mixed():
     until("the first has begun", lambda: logs(pid)["nextOffset"] > 0)
     two = in_background("POST", path(pid + "/input"), b"b" * 1000000, None, BYTES)
     for _ in range(10):
-        one.send(b"a" * 100000)  # while the second one waits
+        one.send(b"a" * 100000)  # the second request waits meanwhile
     equal(expect(200, one.end()).json["written"], 1100000, "the first")
     equal(expect(200, two.join()).json["written"], 1000000, "the second")
     expect(200, put(pid, b"", "?close=true"))
@@ -152,7 +152,7 @@ def a_body_that_is_cut_off_is_no_end():
     body.send(b"half")
     hears(pid, b"half")
     body.cut()
-    # its turn is over, and the input is still open
+    # the turn of the cut request is over, and the input is still open
     expect(200, put(pid, b" whole", "?close=true"))
     ended(pid)
     equal(logs(pid)["stdout"], "half whole", "all of it")
@@ -163,7 +163,7 @@ def a_client_is_slowed_down_by_its_reader():
     pid = start("until [ -e /tmp/read ]; do sleep 0.02; done; wc -c")
     body = Body(pid, "?close=true")
     body.conn.sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
-    # wait: what nobody takes for a second nobody buffers; a slow machine takes
+    # wait: bytes not taken for a second are not buffered; a slow machine takes
     # less in that time, which makes the test weaker and never red
     body.conn.sock.settimeout(1)
     piece = b"x" * 65536

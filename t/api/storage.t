@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""storage.t: a disk that is not mounted, or is another one, costs nobody a session
-or a snapshot: programs refuse to act, and an operator can say that it is right."""
+"""storage.t: tests that a disk that is not mounted, or is another one, costs no session
+or snapshot: programs refuse to act, and an operator can say that the disk is right."""
 import glob
 import json
 import os
@@ -12,7 +12,7 @@ from service import (admin, at, call, create, execute, expect, get, problem, set
                      stack, until, value)
 from tap import case, equal, run, true
 
-# one worker: what has been opened once is asked again
+# one worker, so that each case reaches a worker that has opened the storage before
 service.begin("host_name = first\nsighting_seconds = 0\napi_workers = 1\n")
 
 DATA = os.path.join(setting("STACK_STATE"), "data")
@@ -20,7 +20,7 @@ AWAY = DATA + ".away"
 
 
 def asleep(**body):
-    """A session with a file, its files where nothing runs."""
+    """Makes a session with a file, and puts it to sleep."""
     sid = create(isolation="session", **body)["id"]
     execute(sid, "echo kept >f")
     expect(200, call("POST", at(sid, "/sleep")))
@@ -49,7 +49,7 @@ def make_data():
 
 
 def unmount():
-    """What is left of a file system that is not mounted: its empty place."""
+    """Leaves an empty directory, as for a file system that is not mounted."""
     os.rename(DATA, AWAY)
     make_data()
 
@@ -60,7 +60,7 @@ def mount():
 
 
 def refused_pass():
-    """The reaper does nothing, and says why."""
+    """Checks that the reaper does nothing; returns its message."""
     before = sql("SELECT id, state FROM session ORDER BY id")
     done = service.run("sandlease-reaper")
     equal((done.returncode, sql("SELECT id, state FROM session ORDER BY id")), (1, before),
@@ -69,7 +69,7 @@ def refused_pass():
 
 
 def refused_start():
-    """Workers do not start, and the log says why."""
+    """Checks that workers do not start; returns the reason, which is in the log."""
     stack("api_stop")
     said = stack("api_start", check=False)
     true("did not start" in said, "they do not start: " + said)
@@ -100,7 +100,7 @@ def a_storage_gets_an_id_with_its_first_use():
 @case
 def a_disk_that_is_not_mounted_makes_nobody_lost():
     unmount()
-    # who runs already notices, too
+    # a worker that already runs notices, too
     for path, body in ((at(SID, "/resume"), None), ("/v1/sessions", {"isolation": "session"}),
                        ("/v1/sessions", {"snapshot": SNAPSHOT})):
         true(problem(call("POST", path, body), 503, None)["retryable"], path)
@@ -137,7 +137,7 @@ def another_disk_is_refused_until_somebody_says_that_it_is_right():
     unmount()
     stack("eval", "as $SVC_USER mkdir -p -m 700 %s/storage && echo another | as $SVC_USER tee "
           "%s/storage/.id" % (DATA, DATA))
-    # who runs already looks again before a session is judged to be lost
+    # a worker that already runs looks again before it declares a session lost
     problem(call("POST", at(SID, "/resume")), 503, "storage_mismatch")
     problem(call("POST", "/v1/sessions", {"snapshot": SNAPSHOT}), 503, "storage_mismatch")
     for said in (refused_pass(), refused_start()):
@@ -170,7 +170,7 @@ def another_name_of_the_host_is_told_from_another_host():
     equal(service.reap()[0], 0, "the reaper is content")
     row, = sql("SELECT severity, detail->>'from' FROM audit WHERE kind = 'storage_adopted'")
     equal(row, ["critical", "first"], "the audit log has it")
-    admin("host", "adopt-storage", "--from", "second")  # harmless
+    admin("host", "adopt-storage", "--from", "second")  # has no effect
     service.configure(host_name="first")
     admin("host", "adopt-storage", "--from", "second")
     service.restart()
@@ -184,12 +184,12 @@ def what_the_last_release_left_gets_an_id():
     service.restart()
     work(SID)
     equal(on_record(), storage_id(), "one id in both places")
-    # whoever died between the file and the row has broken nothing
+    # a worker that died between writing the file and the row has broken nothing
     sql("UPDATE host SET storage_id = NULL")
     service.restart()
     work(SID)
     equal(on_record(), storage_id(), "one id in both places")
-    # and with its disk not mounted it is known by its sessions
+    # a host whose disk is not mounted is known by its sessions
     sql("UPDATE host SET storage_id = NULL")
     unmount()
     true("has files" in refused_start(), "it says why")

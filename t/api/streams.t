@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""streams.t: event streams end well, whoever dies; and cost what they must."""
+"""streams.t: tests that event streams end well, whichever part dies, and that
+they cost no more than they must."""
 import json
 import os
 import signal
@@ -17,7 +18,7 @@ service.begin("stream_drain_seconds = 600")
 
 ME = os.getpid()
 MANY = 200
-# in the deep check the whole gigabyte that is promised
+# the whole promised gigabyte in the deep check
 MUCH = 1 << (30 if os.environ.get("SANDLEASE_SAMPLE", "all") == "all" else 28)
 
 
@@ -37,7 +38,7 @@ class Events:
         self.hope = Hope()
 
     def more(self):
-        """False at the end."""
+        """Reads more bytes; False at the end."""
         data = self.socket.recv(1 << 16)
         if b"data: " in data:
             self.hope = Hope()
@@ -51,7 +52,7 @@ class Events:
         return self
 
     def said(self, line):
-        """Until the command has printed that."""
+        """Reads until the command has printed that line."""
         return self.until(b'"%s\\n"' % line.encode())
 
     def begun(self):
@@ -63,7 +64,7 @@ class Events:
         return self
 
     def dechunk(self):
-        """(the body, whether it is complete)"""
+        """Returns (the body, whether it is complete)."""
         head, _, raw = self.raw.partition(b"\r\n\r\n")
         true(b"chunked" in head, repr(head))
         body = b""
@@ -80,7 +81,7 @@ class Events:
             raw = raw[size + 2:]
 
     def events(self):
-        """Whole events; and one that was cut, as None."""
+        """Returns the whole events; an event that was cut is None."""
         found = []
         for line in self.dechunk()[0].split(b"\n"):
             if line.startswith(b"data: "):
@@ -103,7 +104,7 @@ class Events:
 
 
 class Stream(Events):
-    """api/execute/stream."""
+    """An open api/execute/stream."""
 
     def __init__(self, sid, command):
         super().__init__("POST", at(sid, "/api/execute/stream"),
@@ -111,7 +112,7 @@ class Stream(Events):
 
 
 class Follow(Events):
-    """api/process/{id}/stream."""
+    """An open api/process/{id}/stream."""
 
     def __init__(self, sid, process):
         super().__init__("GET", at(sid, "/api/process/%s/stream" % process))
@@ -127,7 +128,7 @@ def own(**more):
 
 
 def wrapper_of(make):
-    """(what it makes, the wrapper that came with it)"""
+    """Calls make(); returns (its result, the wrapper that was started)."""
     before = set(service.wrappers())
     made = make()
     return made, until("its wrapper runs",
@@ -139,7 +140,7 @@ def pool():
 
 
 def fds(pid):
-    """What its descriptors are."""
+    """Returns the targets of the process's descriptors."""
     found = []
     for number in os.listdir("/proc/%d/fd" % pid):
         try:
@@ -150,11 +151,12 @@ def fds(pid):
 
 
 def connections():
-    """Of the pool: two for each stream, to nginx and to a wrapper."""
+    """Returns the number of connections of the pool: two for each stream, to
+    nginx and to a wrapper."""
     askers = [q for p in pool()
               for q in service.named(service.children(p), "sandlease-keys")]
     return sum(fd.startswith("socket:") for p in pool() for fd in fds(p)) \
-        - len(pool()) - len(askers)  # where each listens, and asks about keys
+        - len(pool()) - len(askers)  # minus listeners and key sockets
 
 
 def no_stream():
@@ -229,7 +231,7 @@ def a_session_that_is_deleted_or_put_to_sleep_ends_its_streams_properly():
 def an_event_that_was_cut_does_not_run_into_the_last_one():
     sid, wrapper = wrapper_of(own)
     s = Stream(sid, "head -c 100000000 /dev/zero | tr '\\0' x").begun()
-    # nobody reads, so the wrapper is in the middle of writing
+    # the client does not read, so the wrapper is in the middle of writing
     until("it is stuck", lambda: stuck(wrapper))
     os.kill(wrapper, signal.SIGKILL)
     s.ends_with_error("SESSION_TERMINATED")
@@ -244,14 +246,14 @@ def ticks(pid):
 
 
 def stuck(pid):
-    """It has used no CPU time since the last look."""
+    """True if the process has used no CPU time since the last look."""
     before = ticks(pid)
-    # wait: 0.3 s; one that merely has no CPU meanwhile is not read either
+    # wait: 0.3 s; a wrapper that merely gets no CPU meanwhile is not read either
     time.sleep(0.3)
     return ticks(pid) == before
 
 
-# ---- it has not begun: as on any other route
+# ---- streams that have not begun: errors as on any other route
 
 @case
 def a_dead_wrapper_is_replaced_by_a_stream_as_by_any_call():
@@ -274,7 +276,7 @@ def a_wrapper_that_dies_before_it_answers_is_not_to_be_asked_again():
     os.kill(wrapper, signal.SIGSTOP)
     s = Stream(sid, "true")
     until("the request is with it", lambda: connections() == 2 and all(
-        service.stat(p)[1] == "S" for p in pool()))  # and nobody writes any more
+        service.stat(p)[1] == "S" for p in pool()))  # the pool writes no more
     os.kill(wrapper, signal.SIGKILL)
     s.rest()
     true(s.raw.startswith(b"HTTP/1.1 500"), repr(s.raw))
@@ -322,7 +324,7 @@ def clients_that_vanish_leave_nothing_open():
     touch(sid, "go")  # a command does not end with its client
     until("the wrapper's threads have ended",
           lambda: status(wrapper, "Threads") <= threads + 1)
-    if mine is not None:  # only root can look
+    if mine is not None:  # only root can see descriptors
         until("its descriptors are closed", lambda: len(fds(wrapper)) <= mine + 2)
 
 
@@ -394,7 +396,7 @@ def a_restart_of_the_service_leaves_streams_alone():
     s = Stream(sid, "echo up; %s; echo down" % wait_loop("go")).said("up")
     old = pool()
     stack("api_stop")
-    expect(503, call("GET", "/v1/sessions"))  # at once: nobody holds its socket
+    expect(503, call("GET", "/v1/sessions"))  # at once: no process has its socket
     stack("api_start")
     true(not set(old) & set(pool()), "a new pool")
     until("who has a stream stays, who has none goes",

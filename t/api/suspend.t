@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""suspend.t: sleep that freezes, and everything that must cope with it."""
+"""suspend.t: tests suspend, a sleep that freezes, and every call and failure
+during it."""
 import os
 import signal
 import sys
@@ -13,7 +14,7 @@ from service import (admin, at, call, create, execute, expect, get, job,
                      problem, running, setting, sql, until, value)
 from tap import Skip, case, equal, run, true
 
-service.begin("api_workers = 16")  # six that hang are not half of them
+service.begin("api_workers = 16")  # six that hang are less than half
 
 ME = os.getpid()
 COUNTER = """
@@ -39,7 +40,7 @@ def suspend(sid):
 
 
 def moved(pid):
-    """How long a process has run, in ticks; 0 when it is gone."""
+    """Returns how long a process has run, in ticks; 0 when it is gone."""
     try:
         with open("/proc/%d/stat" % pid, encoding="utf-8") as f:
             rest = f.read().rpartition(")")[2].split()
@@ -49,14 +50,14 @@ def moved(pid):
 
 
 def kill(pid):
-    """Until its memory is gone: an init waits for what is frozen below it, and
-    is no zombie until then."""
+    """Kills an init and waits until its memory is gone: the init waits for the
+    frozen processes below it, and is no zombie until then."""
     os.kill(pid, signal.SIGKILL)
     until("it is dead", lambda: not service.command_line(pid))
 
 
 def counter(sid):
-    """A process with a number in its memory; how to read it."""
+    """Starts a process with a number in its memory; returns how to read it."""
     execute(sid, "cat > /tmp/count.py <<'E'\n" + COUNTER + "E\n"
             "python3 /tmp/count.py >/dev/null 2>&1 &")
     return until("it counts", lambda: count(sid) > 0)
@@ -79,7 +80,7 @@ def ten_suspensions_lose_nothing():
         suspend(sid)
         if i % 2:
             expect(200, call("POST", at(sid, "/resume")))
-        now = count(sid)  # any call resumes
+        now = count(sid)  # any call resumes the session
         true(now >= was, "it goes on counting: %d after %d" % (now, was))
         until("it counts", lambda: count(sid) > now)
         was = now
@@ -156,7 +157,7 @@ def many_calls_at_once_resume_it_once():
     equal(generation(sid), 1, "the same wrapper")
 
 
-# ---- how it comes about
+# ---- ways to suspend
 
 @case
 def an_idle_session_with_suspend_is_frozen():
@@ -210,7 +211,7 @@ def frozen_time_does_not_count_as_run_time():
     equal(state(sid), ["asleep", "max_run_time", "none"], "and then none")
 
 
-# ---- what changes meanwhile
+# ---- changes meanwhile
 
 @case
 def ports_and_env_that_change_meanwhile_hold_when_it_goes_on():
@@ -231,7 +232,7 @@ def ports_and_env_that_change_meanwhile_hold_when_it_goes_on():
     equal(generation(sid), 1, "the same wrapper")
 
 
-# ---- what ends it
+# ---- the end of a suspend
 
 @case
 def a_suspended_session_can_be_deleted():
@@ -282,7 +283,7 @@ def a_wrapper_that_does_not_go_on_is_replaced():
         cell = service.stat(cell)[2]
     for p in service.descendants(cell):
         if service.stat(p)[0].startswith("sandlease-wrap"):
-            os.kill(p, signal.SIGSTOP)  # thawed, it still stands
+            os.kill(p, signal.SIGSTOP)  # the wrapper is thawed, but stays stopped
     until("a call works", lambda: call("POST", at(sid, "/api/execute"), {
         "command": "true"}).status == 200)
     equal(execute(sid, "cat /workspace/f"), "kept\n", "files")
@@ -302,7 +303,8 @@ def a_sandbox_that_dies_while_it_is_suspended_is_replaced():
     init = service.init_of(pid)
     suspend(sid)
     kill(init)
-    # its sockets may outlive its memory by a moment, in which a call thaws it
+    # the sandbox's sockets may outlive its memory by a moment, in which a call
+    # thaws the session
     until("a call works in another wrapper", lambda: call(
         "POST", at(sid, "/api/execute"), {"command": "true"}).status == 200
         and generation(sid) == 2)
@@ -360,7 +362,7 @@ def draining_stops_what_is_suspended():
     execute(sid, "true")
 
 
-# ---- all of it
+# ---- all of it at once
 
 @case
 def every_transition_of_all_these_sessions_was_told():

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""suspend_none.t: where nothing can be frozen, `suspend` stops and says so."""
+"""suspend_none.t: tests that `suspend` stops and says so where nothing can be
+frozen."""
 import os
 import sys
 

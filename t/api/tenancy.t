@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""tenancy.t: somebody else's session is no session, on every route."""
+"""tenancy.t: tests that every route treats another org's session as one that
+does not exist."""
 import http.client
 import json
 import os
@@ -20,7 +21,7 @@ THEIRS = create(name="theirs", isolation="session")["id"]
 URL = expect(201, call("POST", at(THEIRS, "/ports"),
                        {"port": 8080})).json["url"]
 STRANGER = new_key("strangers", "u")
-# what a browser says of a call that a script of the dashboard makes
+# the headers that a browser sends with a call by a script of the dashboard
 OWN_SCRIPT = {"Sec-Fetch-Site": "same-origin", "Sec-Fetch-Dest": "empty"}
 DATA_PLANE = (
     ("GET", "/"), ("GET", "/api/ping"), ("GET", "/api/version"),
@@ -48,7 +49,7 @@ UPGRADE = {"Connection": "Upgrade", "Upgrade": "websocket",
 
 
 def control_routes():
-    """(method, what follows the id) of each route that names a session."""
+    """Returns (method, path after the id) of each route that names a session."""
     out = subprocess.run([service.program("sandlease-api"), "--routes"],
                          capture_output=True, text=True, check=True).stdout
     found = re.findall(r"\| `(\w+)` \| `/v1/sessions/:id([^`]*)`", out)
@@ -57,7 +58,7 @@ def control_routes():
 
 
 def seen(reply, sid):
-    """The whole answer but what differs each time."""
+    """Returns the whole answer without the values that differ each time."""
     body = reply.body.decode().replace(sid, "<id>")
     body = re.sub(r'"(traceId|timestamp)": ?"[^"]*"', r'"\1":""', body)
     headers = sorted((n, v) for n, v in reply.headers.items()
@@ -90,7 +91,7 @@ def another_orgs_session_is_the_same_404_as_none_on_every_route():
             equal(seen(theirs, THEIRS), seen(none, MISSING), what)
     s = get(THEIRS)
     equal((s["state"], len(s["ports"])), ("asleep", 1), "nothing happened")
-    # and each time the owner hears of it, after the answer has gone out
+    # an event for the owner is written each time, after the answer
     until("all of it is told", lambda: told() >= asked)
     equal(told(), asked, "once for each call")
     expect(200, call("POST", at(THEIRS, "/resume")))

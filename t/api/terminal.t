@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""terminal.t: a terminal of a session, for clients without WebSocket."""
+"""terminal.t: tests a terminal of a session, for clients without WebSocket."""
 import os
 import re
 import sys
@@ -20,7 +20,8 @@ ME = os.getpid()
 
 
 class Unread(threading.Thread):
-    """Types what nobody reads.  That takes its time: others go on meanwhile."""
+    """Types into a program that does not read.  This takes long, so other cases run
+    meanwhile."""
 
     def __init__(self):
         super().__init__()
@@ -40,7 +41,7 @@ def content(name):
     return expect(200, call("GET", at(SID, "/files/workspace/" + name))).body
 
 
-# ---- what it is
+# ---- a terminal and its properties
 
 @case
 def a_terminal_is_made_once_and_found_again():
@@ -158,7 +159,7 @@ def top_redraws_and_fills_another_size():
     t.resize(50, 30)
 
     def fits():
-        """A line longer than the screen would go on at the begin of the next."""
+        """True if no line is longer than the screen: its rest would begin the next line."""
         lines = t.lines()
         return re.match(" *PID USER", lines[6]) and all(
             re.match(" *[0-9]", line) for line in lines[7:] if line)
@@ -167,7 +168,7 @@ def top_redraws_and_fills_another_size():
     t.run_in("stty size", "30 50\r\n")
 
 
-# ---- several clients, and one that comes back
+# ---- several clients, and one that connects again
 
 @case
 def two_clients_share_one_terminal():
@@ -278,7 +279,7 @@ def input_that_nobody_reads_is_given_up():
     equal(show(SID, "full")["running"], True, "and it goes on")
 
 
-# ---- its end
+# ---- the end of a terminal
 
 @case
 def it_tells_how_it_ended():
@@ -354,7 +355,7 @@ def there_are_only_so_many():
     expect(200, call("DELETE", at(sid)))
 
 
-# ---- the session around it
+# ---- the session around a terminal
 
 @case
 def what_runs_in_it_keeps_the_session_busy():
@@ -372,7 +373,7 @@ def what_runs_in_it_keeps_the_session_busy():
     equal(r["interrupted"], 1, "it is interrupted")
     until("and gone", lambda: not running(mark) and not get(sid)["busy"])
     equal(show(sid)["running"], True, "its terminal is not")
-    # written once: a file that becomes shorter while it is sent is cut off
+    # the file is written once: a file that gets shorter while it is sent is cut off
     expect(200, call("POST", path(sid, "default", "/input"), {
         "data": "while :; do [ -e /workspace/loops ] || echo > /workspace/loops; done\r"}))
     until("it loops", lambda: call("GET", at(sid, "/files/workspace/loops")).status == 200)
@@ -413,7 +414,7 @@ def it_outlives_a_suspension():
     expect(200, call("DELETE", at(sid)))
 
 
-# ---- what is refused
+# ---- refused requests
 
 @case
 def bad_input_is_refused():

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""tickets.t: what stands for a key in a WebSocket's address, as the gate has it."""
+"""tickets.t: tests tickets, which stand for a key in a WebSocket's address, at the
+gate."""
 import datetime
 import hashlib
 import os
@@ -22,7 +23,7 @@ service.begin()
 SID = create(isolation="session")["id"]
 OTHER = create(isolation="session")["id"]
 ORIGIN = setting("SANDLEASE_URL")
-TICKETS = []  # none of them may be written down
+TICKETS = []  # no log may contain any of these
 
 
 def make(sid=None, key=None, **body):
@@ -36,7 +37,7 @@ def ticket(*args, **more):
 
 
 def ask(route, sid=None, path="/ws/pty", pool="auth", request=None, **params):
-    """What nginx asks, as a browser's handshake makes it."""
+    """Asks the gate as nginx does for a browser's handshake."""
     sent = {"REQUEST_METHOD": "GET", "SL_ROUTE": route,
             "SL_SESSION": sid or SID, "SL_PATH": at(sid or SID, path),
             "SL_REQUEST_ID": request or uuid.uuid4().hex,
@@ -48,13 +49,14 @@ def ask(route, sid=None, path="/ws/pty", pool="auth", request=None, **params):
 
 
 def auth(wanted="", **more):
-    """204, 401 for `wake`, or why not."""
+    """Returns 204, "wake", or the reason of the refusal."""
     a = ask("auth-session", SL_TICKET=wanted, **more)
     return a.headers.get("x-sandlease-deny", a.status)
 
 
 def told(one, why):
-    """By its hash, after the answer; the first reason stays for a minute."""
+    """Waits for the audit entry, which has the ticket's hash and comes after the
+    answer; the first reason stays for a minute."""
     subject = hashlib.blake2b(one.encode(), digest_size=32).hexdigest()[:8]
     rows = until("it is told", lambda: sql(
         "SELECT tenant, detail->>'session', detail->>'why' FROM audit WHERE"
@@ -69,7 +71,7 @@ def cookie():
     return reply.header("Set-Cookie").split(";")[0]
 
 
-# ---- making one
+# ---- making a ticket
 
 @case
 def a_ticket_comes_with_its_address_and_its_end():
@@ -133,10 +135,10 @@ def a_session_has_so_many_at_a_time():
     ticket(OTHER)
 
 
-# ---- using it
+# ---- using a ticket
 
 @case
-def what_is_refused_is_told_by_its_hash():  # first: ten a minute are told
+def what_is_refused_is_told_by_its_hash():  # first: ten a minute are written
     expired = ticket()
     sql("UPDATE ticket SET expires_at = clock_timestamp()")
     key = new_key("demo", "short")
@@ -155,7 +157,7 @@ def what_is_refused_is_told_by_its_hash():  # first: ten a minute are told
 
 
 def connect(made, **headers):
-    """As a browser does, at the address that came with it."""
+    """Connects as a browser does, at the address that came with the ticket."""
     url = urllib.parse.urlsplit(made["url"])
     return WebSocket((url.hostname, url.port), url.path + "?" + url.query,
                      headers)
@@ -171,7 +173,7 @@ def refused(made, status, code, **headers):
 
 
 def answer_of(ws, command, wanted):
-    """Types a command, and reads until it has answered."""
+    """Types a command, and reads until the terminal has answered."""
     seen = b""
     ws.send(command.encode() + b"\r")
     while wanted not in seen:
@@ -186,7 +188,7 @@ def a_terminal_opens_at_its_address_once():
     ws = connect(made)
     answer_of(ws, "echo $((6*7))answers", b"42answers")
     refused(made, 401, "INVALID_TICKET")
-    answer_of(ws, "echo $((7*7))answers", b"49answers")  # nobody minds
+    answer_of(ws, "echo $((7*7))answers", b"49answers")  # the open terminal goes on
     ws.close()
     refused(dict(made, url=make(OTHER)["url"].replace(OTHER, SID)), 401,
             "INVALID_TICKET")
@@ -309,7 +311,7 @@ def a_sleeping_session_is_woken_by_the_one_request_that_has_it():
     equal(auth(one, request=yours), "invalid_ticket", "it is taken")
     equal(wake(yours).status, 401, "and wakes for nobody else")
     equal(get(SID)["state"], "asleep", "nothing has woken it yet")
-    sql("UPDATE ticket SET expires_at = clock_timestamp()")  # it took so long
+    sql("UPDATE ticket SET expires_at = clock_timestamp()")  # after a slow start
     equal(wake(mine).headers.get("x-accel-redirect"), "@session_again", "awake")
     equal(auth(one, request=mine), 204, "the same request again")
     equal(auth(one, request=yours), "invalid_ticket", "and no other")

@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 # long: the first run builds the last release
-"""upgrade.t: a service of the last release is replaced by this one while its
-sandboxes run: nothing is drained, and they go on with the agent they have."""
+"""upgrade.t: tests that this release replaces the last one while its sandboxes run:
+nothing is drained, and the sandboxes go on with their old agent."""
 import fcntl
 import os
 import subprocess
@@ -15,7 +15,7 @@ from tap import case, equal, run, skip_all, true
 from websocket import WebSocket
 
 def build_release():
-    """Where the last release is built: made once, and kept."""
+    """Builds the last release once, and keeps it; returns its directory."""
     commit = subprocess.run([os.path.join(service.TOP, "t/lib/last-release")],
                             capture_output=True, text=True, check=False).stdout.strip()
     if not commit:
@@ -48,14 +48,14 @@ OWN = create(isolation="session", name="own")["id"]
 HOST = expose(SHARED)
 PID = execute(SHARED, "nohup sleep 86400 >/dev/null 2>&1 & echo $!").strip()
 WAS = {s: generation(s) for s in (SHARED, OWN)}
-# one that sleeps through it, with its files
+# a session that sleeps during the upgrade, with its files
 ASLEEP = create(isolation="session")["id"]
 execute(ASLEEP, "echo kept >f")
 expect(200, call("POST", at(ASLEEP, "/sleep")))
 
 
 def agents(sid):
-    """The processes of the sandbox's init, by the host's own record."""
+    """Returns the incarnation of the session's sandbox."""
     return value("SELECT b.incarnation FROM session s JOIN sandbox b ON b.id = s.sandbox_id"
                  " WHERE s.id = :'v1'", sid)
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""websocket.t: /ws, /api/ws and /ws/pty through nginx, as clients use them."""
+"""websocket.t: tests /ws, /api/ws and /ws/pty through nginx, as clients use them."""
 import base64
 import concurrent.futures
 import glob
@@ -34,11 +34,11 @@ def refused(status, code, *what, **how):
     raise AssertionError("it was let in")
 
 
-# ---- large ones
+# ---- large messages
 
 @case
 def a_file_of_40_mib_is_written_by_one_message():
-    """As the SDK restores a backup; two at once wait for each other's memory."""
+    """The SDK restores a backup so; two such messages at once wait for each other's memory."""
     sid = create(isolation="session")["id"]
     data = os.urandom(MB) * 40
     content = base64.b64encode(data).decode()
@@ -61,7 +61,7 @@ def a_file_of_40_mib_is_written_by_one_message():
     equal(pair[0].ws.json()["status"], 400, "no JSON")
 
 
-# ---- many requests on one
+# ---- many requests on one WebSocket
 
 @case
 def both_paths_answer_as_the_routes_do():
@@ -192,7 +192,7 @@ def much_passes_both_ways():
 
 
 def same_over_http(sid, m, method, path, body=None):
-    """(status, body) of a request over /ws and over HTTP, without their times."""
+    """Sends a request over /ws and over HTTP and compares; returns (status, body) without times."""
     answers = [m.ask(method, path, body)]
     r = call(method, at(sid, path), body)
     answers.append((r.status, r.json))
@@ -259,14 +259,16 @@ def ports_are_exposed_between_what_else_is_said():
 
 @case
 def who_asks_and_does_not_read_is_not_read_either():
-    """Answers that wait for a client would be kept by a process of all tenants."""
+    """Otherwise a process shared by all tenants would keep the answers for a client that
+    does not read."""
     sid = create()["id"]
     for port in range(9000, 9040):
         expect(200, call("POST", at(sid, "/api/expose-port"), {"port": port}))
     deaf, fair = Mux(sid), Mux(sid)
 
     def ask_much(m, last):
-        """More than all buffers of sockets and nginx hold, and then a port."""
+        """Sends more requests than all buffers of sockets and nginx hold, and then one
+        for a port."""
         for _ in range(900):
             m.begin("GET", "/api/exposed-ports")
         m.begin("POST", "/api/expose-port", {"port": last})
@@ -285,7 +287,7 @@ def who_asks_and_does_not_read_is_not_read_either():
 
 
 def fetched(m, path, **more):
-    """(status, bytes) of a file or an archive: pieces of base64, then the end."""
+    """Returns (status, bytes) of a file or an archive, which comes in pieces of base64."""
     name = m.begin("GET", path, **more)
     parts = []
     hope = Hope()
@@ -294,7 +296,7 @@ def fetched(m, path, **more):
         a = m.ws.json()
         equal(a["id"], name, "whose")
         if a["type"] == "response":
-            # pieces may be decoded one by one, or as one
+            # pieces may be decoded one by one, or together
             return a["status"], a.get("body", base64.b64decode("".join(parts), validate=True))
         equal((a["type"], a["encoding"]), ("stream", "base64"), "a piece")
         parts.append(a["data"])
@@ -341,7 +343,7 @@ def files_and_archives_of_any_bytes_pass():
 
 @case
 def who_has_no_key_to_show_again_is_told_the_way():
-    """A ticket was used to connect; what is asked of a worker needs a key."""
+    """The client connected with a ticket; requests that go to a worker need a key."""
     sid = create()["id"]
     t = expect(201, call("POST", at(sid, "/tickets"), {"for": "ws"})).json
     m = Mux(sid, "/ws?ticket=" + t["ticket"], key="")
@@ -371,7 +373,7 @@ def workers_that_are_gone_cost_one_answer():
     equal(m.ask("GET", "/api/exposed-ports")[0], 200, "after")
 
 
-# ---- who may
+# ---- who may connect
 
 @case
 def who_may_not_is_refused_as_json():
@@ -429,7 +431,7 @@ class Terminal:
         self.got = b""
 
     def until(self, text):
-        """Until the screen, or what is said beside it, has that."""
+        """Reads until the screen, or a message beside it, has the text."""
         if isinstance(text, dict):
             while True:
                 m = self.ws.recv()
@@ -489,7 +491,7 @@ def two_clients_share_it_and_who_comes_again_finds_it():
 def paste():
     sid = create()["id"]
     t = Terminal(sid, "sessionId=x").until(READY)
-    # wait: 12 s inside, slower to begin than a POST would wait for it
+    # wait: 12 s in the command, which begins later than a POST would wait
     t.type("stty raw -echo; echo go''ne; sleep 12; head -c %d | sha256sum; stty sane\n" % (10 * MB)).until(b"gone")
     data = os.urandom(10 * MB)
     t.ws.send(data)
@@ -555,8 +557,8 @@ def a_request_that_runs_keeps_it_awake():
 
 @case
 def ten_megabytes_can_be_pasted():
-    # before a case that revokes a key, which would close its connection
-    PASTE.result()  # wait: each read of it has the client's own limit
+    # this runs before the case that revokes a key, which would close its connection
+    PASTE.result()  # wait: each read of the paste has the client's own limit
 
 
 @case
@@ -572,5 +574,5 @@ def a_revoked_key_keeps_none_open():
     equal(Mux(sid).ask("GET", "/api/ping")[0], 200, "others come again")
 
 
-PASTE = concurrent.futures.ThreadPoolExecutor().submit(paste)  # meanwhile
+PASTE = concurrent.futures.ThreadPoolExecutor().submit(paste)  # runs during the other cases
 sys.exit(run(lambda: None))
