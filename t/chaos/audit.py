@@ -1,4 +1,5 @@
-"""audit.py: rows against reality, both ways.  Reads only."""
+"""audit.py: compares the rows with processes, files and cgroups, both ways:
+things without a row, and rows without their thing.  Reads only."""
 import glob
 import os
 import re
@@ -12,7 +13,7 @@ SETTLED = ("ready", "asleep", "deleted", "failed", "lost")
 
 
 class World:
-    """Everything there is of one stack, looked at once."""
+    """Everything that exists of one stack, read once."""
 
     def __init__(self):
         self.sessions = {r[0]: dict(zip(
@@ -31,7 +32,7 @@ class World:
             "SELECT id, state, incarnation, EXISTS (SELECT FROM session s"
             " WHERE s.sandbox_id = b.id AND s.state <> 'deleted')"
             " FROM sandbox b")}
-        # frozen ones can neither confirm nor serve
+        # the relays of frozen sessions can neither confirm nor serve
         self.ports = [dict(zip(("session", "generation", "port", "pending",
                                 "closing"), r)) for r in service.sql(
             "SELECT session_id, generation, port, pending, closing"
@@ -64,7 +65,7 @@ def alive(pid):
 
 
 def group_dirs():
-    """Where the sandboxes' groups are, one per controller."""
+    """The directories of the sandboxes' cgroups, one per controller."""
     name = os.environ.get("CGROUP", "none")
     if name == "none":
         return []
@@ -98,7 +99,8 @@ def inits():
 
 
 def links(pid):
-    """Where its descriptors lead; what is closed meanwhile leads nowhere."""
+    """The targets of the process's descriptors.  A descriptor that is closed
+    during the look is left out."""
     out = []
     for f in glob.glob("/proc/%d/fd/*" % pid):
         try:
@@ -109,7 +111,7 @@ def links(pid):
 
 
 def wrappers():
-    """Of everybody on this machine."""
+    """All wrappers on this machine, those of other stacks included."""
     text = subprocess.run([faults.WATCH, "--once"], text=True, check=True,
                           capture_output=True).stdout
     for line in text.splitlines():
@@ -163,14 +165,15 @@ def group_leaks(w):
 def directory_leaks(w):
     storage = os.path.join(w.data, "storage")
     for sandbox in names(storage):
-        if sandbox == ".id":  # of the storage itself
+        if sandbox == ".id":  # belongs to the storage itself
             continue
         if sandbox.startswith("ses-") and \
                 w.sandboxes.get(sandbox, {"used": "f"})["used"] != "t":
             yield "directory storage/%s" % sandbox
         there = set(names(os.path.join(storage, sandbox)))
         for sid in there:
-            # a copy of a snapshot that was begun for it, until it has files
+            # .copy-ID: a snapshot is being copied for session ID, which has
+            # no directory of its own until the copy is complete
             whose = sid.removeprefix(".copy-")
             s = w.sessions.get(whose)
             if s is None or s["state"] in ("deleted", "lost") \
@@ -271,7 +274,7 @@ def missing(w):
         if (s["state"] == "ready" or s["frozen"] == "t") and \
                 (s["id"], s["generation"]) not in cells:
             yield "session %s has a wrapper on paper only: %r" % (s["id"], s)
-        # until a start was proved there is nothing to lose
+        # a session has no files to lose before its first start was proved
         if s["started"] == "t" and s["state"] in ("ready", "asleep") and \
                 not os.path.isdir(
                 os.path.join(w.data, "storage", s["sandbox"], s["id"])):
@@ -309,7 +312,7 @@ def stuck(w):
 
 
 def explain(w, b):
-    """What there is of a sandbox, for whoever has to find out why."""
+    """The processes and records of a sandbox, for the person who debugs it."""
     out = []
     for box in group_dirs()[:1]:
         for f in glob.glob(os.path.join(box, b["id"], "**/cgroup.procs"),
@@ -336,13 +339,14 @@ def everything():
 # ---- when every session has been deleted and every sandbox retired
 
 def in_the_end(seconds=service.PATIENCE):
-    """The same, and then nobody may be left at all, in so many seconds."""
+    """everything(), and no process of a sandbox may be left after so many
+    seconds."""
     found = everything()
     found["stuck"] += ["session %s is %s, not deleted: %s" % tuple(row)
                        for row in service.sql(
         "SELECT id, state, coalesce(reason, '') FROM session"
         " WHERE state <> 'deleted'")]
-    # a worker that looks holds a lock for a moment
+    # a worker that looks at a sandbox holds its lock for a moment
     faults.wait_until(lambda: not people(), seconds)
     found["leaks"] += ["process %d: %r %s" % (
         pid, service.stat(pid), " ".join(words(pid))[:120])
@@ -351,7 +355,7 @@ def in_the_end(seconds=service.PATIENCE):
 
 
 def people():
-    """Who is in a sandbox of ours: by notes, by locks, by groups."""
+    """The pids in our sandboxes: by the provider's notes, locks and cgroups."""
     found = set(service.stack("stack_sandbox_pids", check=False).split())
     for box in group_dirs():
         for f in glob.glob(os.path.join(box, "**/cgroup.procs"),
@@ -360,5 +364,5 @@ def people():
                 with open(f, encoding="utf-8") as procs:
                     found.update(procs.read().split())
             except OSError:
-                pass  # the group has gone meanwhile
+                pass  # the group was removed meanwhile
     return sorted(map(int, found))

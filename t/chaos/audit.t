@@ -1,7 +1,7 @@
 #!/usr/bin/python3
-"""audit.t: what chaos and the crash points judge by sees everything that may
-be wrong.  Each case breaks one thing by hand; before and after all
-of them there is nothing to be seen."""
+"""audit.t: tests that audit.py, by which chaos and the crash points judge,
+finds every kind of fault.  Each case breaks one thing by hand; before and after
+all cases the audit finds nothing."""
 import os
 import signal
 import subprocess
@@ -41,7 +41,8 @@ CASES = []
 
 
 def case(function):
-    """Breaks something, yields kind and words of what must be seen, mends."""
+    """A case breaks one thing, yields kind and words of the complaint that the
+    audit must make, and mends the thing."""
     CASES.append(function)
     return function
 
@@ -71,7 +72,7 @@ def a_directory_of_a_deleted_session(_):
     path = made(DATA, "storage", gone["sandboxId"], gone["id"])
     yield "leaks", "storage/%s/%s" % (gone["sandboxId"], gone["id"])
     os.rmdir(path)
-    faults.reaper()  # its files are in the trash
+    faults.reaper()  # unlinks the session's files, which are in the trash
 
 
 @case
@@ -256,7 +257,7 @@ for broken in CASES:
     sees(audit.everything(), thing, words, broken.__name__.replace("_", " "))
     next(steps, None)
 clean("nothing is wrong once all is mended")
-END = audit.in_the_end(1)  # wait: somebody is left on purpose
+END = audit.in_the_end(1)  # wait: a process is left on purpose
 sees(END, "stuck", "session %s is ready" % ONE["id"],
      "in the end, a session that nobody deleted")
 sees(END, "leaks", "process %d:" % init_of(ONE)["pid"],

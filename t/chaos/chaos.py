@@ -1,7 +1,7 @@
-"""chaos.py: clients, a monkey and a watcher on a stack of its own (run).
+"""chaos.py: runs clients, a monkey and a watcher on a stack of its own (run).
 
-Afterwards, faults off, two passes of the reaper: rows and reality agree, and
-nobody was promised anything that is not there."""
+Afterwards, with faults off and after two passes of the reaper, rows and reality
+must agree, and everything that a client was promised must be there."""
 import argparse
 import json
 import os
@@ -20,10 +20,10 @@ PERIOD = 1.0  # seconds between two passes of the reaper
 
 
 class Sampler(threading.Thread):
-    """How long a session is in a state that must pass."""
+    """Samples how long sessions stay in a state that must pass."""
 
     def __init__(self):
-        super().__init__(daemon=True)  # a judge that fails is no reason to stay
+        super().__init__(daemon=True)  # ends with the run, even if judge() fails
         self.since = {}
         self.longest = 0.0
         self.whose = ""
@@ -54,15 +54,15 @@ def reap_now_and_then(over):
 
 
 def quiet(seconds=300):  # wait: against hanging
-    """Until nobody changes a lease any more: workers that were stopped or
-    hung have finished what they were at."""
+    """Waits until no lease changes any more: workers that were stopped or hung
+    have then finished their call."""
     def stamp():
         return service.value("SELECT count(*) || '/' || max(changed_at)"
                              " FROM lease")
     end = time.monotonic() + seconds
     last = stamp()
     while time.monotonic() < end:
-        time.sleep(2)  # wait: too early is harmless, two passes follow
+        time.sleep(2)  # wait: to return too early is harmless, two passes follow
         now = stamp()
         if now == last:
             return
@@ -76,7 +76,8 @@ def two_passes():
 
 
 def delete_all(ledger):
-    """Everything there is, known or not; the rows' orgs have the keys."""
+    """Deletes every session that has a row, also those that no client knows.
+    The key is found by the tenant and the user of the row."""
     client = clients.Client(ledger)
     keys = {json.dumps(clients_of(k)): k for k in ledger.keys}
     for sid, tenant, user in service.sql(
@@ -88,7 +89,7 @@ def delete_all(ledger):
 
 
 def retire_all():
-    """No shared sandbox has any grace left."""
+    """Shifts time so that every shared sandbox has been idle long enough."""
     service.sql("UPDATE sandbox SET idle_since = clock_timestamp()"
                 " - interval '1 hour' WHERE state IN ('creating', 'running')")
 
@@ -105,7 +106,7 @@ def show(found):
 
 
 def histories(ledger):
-    """Of those who were promised something: how it came to that."""
+    """Prints the events of sessions that broke a promise."""
     for sid, _ in ledger.violations[:5]:
         for row in service.sql(
                 "SELECT at::time || ' ' || kind || ' ' || what || ' gen='"
@@ -115,7 +116,7 @@ def histories(ledger):
 
 
 def judge(ledger, watch, sampler, keeper):
-    """What is wrong, by kind."""
+    """The problems that were found, by kind."""
     quiet()
     two_passes()
     found = audit.everything()
@@ -160,7 +161,7 @@ def run(options):
     strikes = threading.Thread(target=m.run, args=(over,))
     strikes.start()
     while time.monotonic() < began + options.seconds:
-        # wait: the length of the run is what was asked for
+        # wait: the caller chose the length of the run
         time.sleep(min(5, max(0.1, began + options.seconds
                               - time.monotonic())))
         print("t=%d creates=%d faults=%d calls=%d" % (

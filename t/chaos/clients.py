@@ -1,5 +1,5 @@
-"""clients.py: many clients of the service, and a ledger of what they were
-promised."""
+"""clients.py: many clients of the service, and a ledger of the service's
+promises to them."""
 import http.client
 import json
 import random
@@ -11,7 +11,7 @@ import service
 FILE = "/workspace/keep"
 WAIT = 5       # seconds a create or resume may take before it is a 202
 PATIENCE = 15  # wait: until a client gives up on an answer, and then asks again
-KEPT_MAX = 60  # sessions that live on beside those that come and go
+KEPT_MAX = 60  # sessions that are kept; all others are deleted soon
 
 
 class Entry:
@@ -20,11 +20,11 @@ class Entry:
     def __init__(self, sid, key):
         self.sid = sid
         self.key = key
-        self.texts = {None}    # what its file may hold; None: no file
-        self.late = set()      # of writes without an answer: whenever
+        self.texts = {None}    # contents that its file may have; None: no file
+        self.late = set()      # texts of unanswered writes, which may still land
         self.deleted = False   # a deletion was acknowledged
-        self.perhaps = False   # one was asked for, the answer got lost
-        self.lost = False      # told already
+        self.perhaps = False   # a deletion was asked for, its answer got lost
+        self.lost = False      # its loss was reported already
         self.lock = threading.Lock()
 
 
@@ -56,7 +56,7 @@ class Ledger:
         return entry
 
     def keep(self, entry):
-        """One more to be kept; the one that has to go for it, if any."""
+        """Keeps one more session; returns the one to be deleted for it, if any."""
         with self.lock:
             self.kept.append(entry)
             return self.kept.pop(0) if len(self.kept) > KEPT_MAX else None
@@ -117,7 +117,7 @@ class Client:
         return status, doc
 
     def create(self, rng):
-        """An entry, or None when nobody acknowledged anything."""
+        """An entry, or None when the service acknowledged nothing."""
         key = rng.choice(self.ledger.keys)
         wish = {"sleepAfterSeconds": rng.choice([3, 600, 600, 600])}
         if rng.random() < 0.2:
@@ -155,7 +155,7 @@ class Client:
         return status == 200
 
     def read(self, entry):
-        """True: it holds what it should.  None: no answer that tells."""
+        """True: the file has a text that it may have.  None: no answer tells."""
         with entry.lock:
             status, doc = self.on(entry, "POST", "/api/read", {"path": FILE})
             if status == 200:
@@ -190,7 +190,7 @@ class Client:
             if self.ledger.stop.wait(0.3):  # wait: between two tries
                 return
 
-    # ---- what a client does all day
+    # ---- a client's day
 
     def life(self, rng):
         """One session from its beginning to its end, or until it is kept."""
@@ -213,7 +213,7 @@ class Client:
             self.delete(entry)
 
     def look_after(self, rng):
-        """Something with a session that is kept."""
+        """Makes a random call on a session that is kept."""
         entry = self.ledger.some_kept(rng)
         if entry is None or entry.perhaps:
             return

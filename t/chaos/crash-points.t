@@ -1,16 +1,17 @@
 #!/usr/bin/python3
 # long: a walk for each point and kind of death
-"""crash-points.t: kill -9 of worker, reaper, agent, PostgreSQL at each step:
+"""crash-points.t: tests the service's promise about crashes:
+kill -9 of worker, reaper, agent, PostgreSQL at each step:
 after the next passes nothing is leaked, nothing is owned twice, nothing is
 lost.
 
-Which use case passes which point is seen by running each of them once.  Then,
-for each point, somebody dies there, the reaper passes twice, and rows and
-reality are compared.  Time is shifted in the rows, never waited for.
+Each use case runs once to find out which points it passes.  Then, for each
+point, a program dies there, the reaper passes twice, and rows and reality are
+compared.  Time is shifted in the rows, never waited for.
 
-CRASH_STACKS stacks share the work: this file starts itself once for each and
-gives a job to whoever has none.  A job is a line of JSON, and so is what came
-of it."""
+CRASH_STACKS stacks share the work: this file starts itself once for each stack
+and gives each the next job when it has finished its last.  A job is a line of
+JSON, and so is its result."""
 import json
 import os
 import queue
@@ -26,8 +27,8 @@ import faults
 
 CONDUCTS = "CRASH_PART" not in os.environ
 if not CONDUCTS:
-    # nobody is measured but on purpose: which case does it must not be chance;
-    # few workers: each connects again when PostgreSQL was killed
+    # no measuring of disk use but on purpose: a point must not be passed by a
+    # case by chance; few workers: each connects again when PostgreSQL was killed
     faults.begin("disk_account_seconds = 86400\napi_workers = 6\n")
 
 import audit
@@ -38,9 +39,9 @@ from service import at, call, create, execute
 
 STACKS = int(os.environ.get("CRASH_STACKS", "2"))
 LIMIT = int(os.environ.get("CRASH_USES", "1"))  # use cases per point
-TRIES = 10  # workers whose connection died with PostgreSQL say so once
+TRIES = 10  # a worker whose connection died with PostgreSQL fails one call
 ONLY = os.environ.get("CRASH_ONLY", "").split()
-# walk those of the day only, of all that are passed
+# walk only the day's sample of the points that are passed
 SAMPLED = os.environ.get("CRASH_SAMPLED") and os.environ.get("SANDLEASE_SAMPLE", "all")
 
 
@@ -63,13 +64,15 @@ class Witness:
             yield "the sibling lost its file"
 
     def again(self):
-        """After the agent, hence the sandbox, was killed on purpose."""
+        """Repairs the witness after the agent, hence its sandbox, was killed on
+        purpose."""
         read(self.sid)
         self.generation = self.now()
 
 
 def read(sid, key=None):
-    """What its file holds; asleep, failed or repaired meanwhile, whatever."""
+    """The text of the session's file.  The session may be asleep, failed or
+    repaired meanwhile."""
     def answer():
         call("POST", at(sid, "/resume"), {}, key)
         r = call("POST", at(sid, "/api/execute"),
@@ -120,7 +123,7 @@ def problems(subject, witness):
     return found
 
 
-# ---- who dies
+# ---- deaths and pauses
 
 def die(subject, point):
     faults.arm("crash", point)
@@ -134,7 +137,8 @@ def die(subject, point):
 
 
 def paused(subject, point, meanwhile):
-    """Stops who comes to that point, does something, lets it go on."""
+    """Stops the program that comes to the point, calls meanwhile(), and lets
+    the program go on."""
     faults.arm("pause", point)
     for _ in range(TRIES):
         thread = threading.Thread(target=subject.act, args=(subject,))
@@ -173,7 +177,7 @@ STRIKES = {
 }
 
 
-# ---- the jobs of a stack: each answers what is wrong
+# ---- the jobs of a stack: each answers with the problems it found
 
 def discover(witness, use):
     """Which points the use case passes."""
@@ -206,7 +210,7 @@ JOBS = {"discover": discover, "walk": walk}
 
 
 def obey():
-    """Does what stdin says until it ends."""
+    """Does the jobs that come on stdin until end of file."""
     say = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # nothing else may get between the answers
     workers_are_back()
@@ -216,7 +220,7 @@ def obey():
         job = json.loads(line)
         try:
             answer = JOBS[job.pop("job")](witness, **job)
-        except Exception:  # one that breaks must not hide the others
+        except Exception:  # a job that breaks must not hide the others
             answer = {"found": traceback.format_exc().splitlines()}
         print(json.dumps(answer), file=say, flush=True)
     print(json.dumps({"watch": watch.end(),
@@ -224,10 +228,10 @@ def obey():
           file=say, flush=True)
 
 
-# ---- who gives them
+# ---- giving the jobs to the stacks
 
 class Part:
-    """This file again, with a stack of its own."""
+    """A process that runs this file with a stack of its own."""
 
     def __init__(self):
         self.process = subprocess.Popen(
@@ -248,7 +252,7 @@ class Part:
         return json.loads(line) if line else {"found": ["the stack is gone"]}
 
     def end(self):
-        """What its watcher and its logs say."""
+        """The findings of the stack's watcher and of its logs."""
         self.process.stdin.close()
         answer = dict({"watch": (["nobody watched"], 0, 0), "reports": []},
                       **self.answer())
@@ -257,7 +261,7 @@ class Part:
 
 
 def share(parts, jobs):
-    """(job, what came of it) as they are done, by whoever is free."""
+    """Yields (job, result) as jobs end; each free part takes the next job."""
     waiting, done = queue.SimpleQueue(), queue.SimpleQueue()
     for job in jobs:
         waiting.put(job)

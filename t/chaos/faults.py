@@ -1,4 +1,4 @@
-"""faults.py: the handles of a build with --enable-faults (src/common/fault.h).
+"""faults.py: controls a build with --enable-faults (src/common/fault.h).
 
     import faults
     faults.begin()            # a stack of that build, then this file again
@@ -30,7 +30,7 @@ WATCH = os.path.join(BUILD, "t/chaos/watch")
 PR_SET_CHILD_SUBREAPER = 36  # <linux/prctl.h>
 SANITIZER = re.compile(r"Sanitizer|runtime error:")
 
-# Deadlines that are over in seconds, and no limit that a crowd could meet.
+# Deadlines of seconds, and limits that many sessions at once do not reach.
 with open(os.path.join(HERE, "settings"), encoding="utf-8") as f:
     SETTINGS = f.read()
 
@@ -40,7 +40,7 @@ def directory():
 
 
 def prepare():
-    """The directory that workers and reapers look into."""
+    """The directory in which workers and reapers look for faults."""
     if "SANDLEASE_FAULTS" in os.environ:
         return
     if not os.path.exists(WATCH):
@@ -64,14 +64,14 @@ def begin(conf=""):
 
 
 def inherit_orphans():
-    """Processes whose parent is dead become ours instead of process 1's, which
-    leaves some zombies for seconds in a container.  PostgreSQL cannot start
-    while its predecessor is a zombie."""
+    """Processes whose parent is dead become children of this process.  In a
+    container process 1 leaves some zombies for seconds, and PostgreSQL cannot
+    start while its predecessor is a zombie."""
     ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 
 
 def reap_until(pid):
-    """Waits for every child that dies; the exit status of that one."""
+    """Waits for every child that dies; returns the exit status of `pid`."""
     while True:
         dead, status = os.wait()
         if dead == pid:
@@ -90,7 +90,7 @@ def path(name):
 
 
 def arm(how, point):
-    """how: crash or pause, whoever comes first."""
+    """how: crash or pause; it strikes the first process at the point."""
     with open(path("%s@%s" % (how, point)), "w", encoding="utf-8"):
         pass
 
@@ -105,20 +105,20 @@ def disarm():
 
 
 def fired(point):
-    """The pid of who was struck, or None."""
+    """The pid of the process that was struck at the point, or None."""
     for f in glob.glob(path("fired@%s.*" % point)):
         return int(f.rsplit(".", 1)[1])
     return None
 
 
 def stopped(pid):
-    """Whether it has stopped itself (or is gone)."""
+    """Whether the process has stopped itself (or is gone)."""
     stat = service.stat(pid)
     return stat is None or stat[1] in "TZ"
 
 
 def trace():
-    """Begins a new list of points that are passed; the last one's names."""
+    """Begins a new list of passed points; returns the names in the last list."""
     name = path("trace")
     try:
         with open(name, encoding="utf-8") as f:
@@ -135,16 +135,16 @@ def untrace():
 
 
 def provider(*lines):
-    """What calls of the provider suffer from now on; nothing: nothing."""
+    """Sets the faults of calls of the provider from now on; no line: none."""
     with open(path("provider.new"), "w", encoding="utf-8") as f:
         f.write("\n".join(lines) + "\n")
     os.replace(path("provider.new"), path("provider"))
 
 
-# ---- programs of ours
+# ---- our programs
 
 def reaper(wait=True, **env):
-    """A pass with faults; its exit status, or the process."""
+    """A pass of the reaper with faults; its exit status, or the process."""
     process = subprocess.Popen(
         [service.program("sandlease-reaper"), "--config",
          service.setting("SANDLEASE_CONFIG")], cwd="/",
@@ -161,7 +161,7 @@ def reaper(wait=True, **env):
 
 
 def sanitizer_reports():
-    """What programs built with sanitizers said of themselves in any log."""
+    """The sanitizers' reports in all logs of the stack."""
     state = service.setting("STACK_STATE")
     found = []
     for name in glob.glob(state + "/log/*") + glob.glob(state + "/data/box/*/*"):
@@ -173,8 +173,9 @@ def sanitizer_reports():
 
 
 def kill_postgres():
-    """All of it at once.  Stopped first, so that it starts nobody meanwhile:
-    who is left waits for ever for a lock of those who are dead."""
+    """Kills all processes of PostgreSQL at once.  The first process is stopped
+    before, so that it starts no other: a process that were left would wait for
+    ever for a lock of the dead ones."""
     top = service.daemon("postgres")
     os.kill(top, signal.SIGSTOP)
     for pid in service.children(top) + [top]:
@@ -182,7 +183,8 @@ def kill_postgres():
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
-    # until it is no zombie any more: its lock file asks for the number only
+    # a zombie still counts: the next PostgreSQL only checks whether the pid in
+    # the lock file exists
     service.until("PostgreSQL is gone", lambda: service.stat(top) is None)
 
 
@@ -192,7 +194,7 @@ def start_postgres():
 
 
 def shift_time():
-    """Every deadline is over, every retry due, every sighting old."""
+    """Makes every deadline over, every retry due and every sighting old."""
     service.sql("""
         UPDATE lease SET startup_deadline = clock_timestamp() - interval '1 s'
          WHERE state = 'owns_wrapper' AND startup_deadline IS NOT NULL;
@@ -222,7 +224,7 @@ class Watch:
         self.said = ""
 
     def wait_for_double(self, session, seconds):
-        """Until it tells of that session; end() does again."""
+        """Waits until the watcher reports that session; end() reports it too."""
         end = time.monotonic() + seconds
         out = self.process.stdout.fileno()
         while "session=" + session not in self.said:
@@ -242,7 +244,7 @@ class Watch:
 
 
 def ours(line):
-    """Whether it is about a session of this stack, if there is one."""
+    """Whether the line is about a session of this stack; true without one."""
     if "STACK_DIR" not in os.environ:
         return True
     sid = line.split("session=")[1].split()[0]

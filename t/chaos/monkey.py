@@ -1,7 +1,7 @@
-"""monkey.py: faults by a schedule that a seed replays.
+"""monkey.py: causes faults by a schedule that a seed replays.
 
-What is done when comes from the seed alone; whom it strikes is a number from
-the seed, applied to whoever is there."""
+Kinds and times come from the seed alone.  The victim is a random number of the
+seed, applied to the list of the processes that exist at that time."""
 import os
 import random
 import signal
@@ -14,7 +14,7 @@ import audit
 import faults
 import service
 
-# kind: how often, beside the others
+# kind of fault: its weight among the others
 KINDS = {"worker": 6, "reaper": 3, "init": 2, "wrapper": 4, "sandbox": 3,
          "postgres-restart": 1, "postgres-stop": 1, "sigstop": 4,
          "disk-full": 1, "provider-fail": 2, "provider-hang": 2}
@@ -75,12 +75,12 @@ class Monkey:
     def guarded(self, strike, rng):
         try:
             strike(rng)
-        except Exception as e:  # the monkey must not die of what it does
+        except Exception as e:  # the monkey must survive its own faults
             print("monkey: %s: %r" % (strike.__name__, e), file=sys.stderr,
                   flush=True)
 
     def end(self):
-        """Nothing fails any more, nobody is stopped any more."""
+        """Takes back all faults and continues all stopped processes."""
         for thread in self.threads:
             thread.join()
         for pid in list(self.paused):
@@ -88,14 +88,14 @@ class Monkey:
         faults.disarm()
         faults.provider()
 
-    # ---- who dies
+    # ---- killed processes
 
     def workers(self):
         return [p for p in service.children(self.master)]
 
-    # wait: a fault that strikes nobody in time is one fault fewer
+    # wait: a fault that strikes no process in time is one fault fewer
     def strike_at_point(self, rng, how, seconds=2):
-        """(point, pid) of who was struck, or (point, None)."""
+        """(point, pid) of the process that was struck, or (point, None)."""
         point = rng.choice(self.points)
         faults.arm(how, point)
         pid = faults.wait_until(lambda: faults.fired(point), seconds)
@@ -128,7 +128,7 @@ class Monkey:
 
     @staticmethod
     def inits():
-        """Somebody, once there is anybody."""
+        """All inits; waits until there is one."""
         return faults.wait_until(lambda: list(audit.inits()), service.PATIENCE)
 
     @staticmethod
@@ -187,7 +187,7 @@ class Monkey:
         how = self.restart_postgres(rng, pause)
         self.say("postgres-stop", "%s for %.1fs" % (how, pause))
 
-    # ---- who is stopped and goes on too late
+    # ---- processes that are stopped and go on too late
 
     def hold(self, pid, seconds):
         self.paused.add(pid)
@@ -227,11 +227,12 @@ class Monkey:
         seconds = 0.5 + 1.5 * rng.random()
         data = os.path.join(service.setting("STACK_STATE"), "data")
         if os.environ.get("CHAOS_DISK") == "tmpfs":
-            # who writes meanwhile has more than would fit: then once more
+            # repeated: a session may write meanwhile, so that the data does not
+            # fit into the new size
             service.until("the disk is full", lambda: shrink(data))
             time.sleep(seconds)  # wait: the fault itself
             resize(data, int(os.environ["CHAOS_DISK_SIZE"]))
-        else:  # no file system of our own: the calls that would write
+        else:  # no file system of our own: let the calls that write fail
             self.for_a_while(seconds, ["provider-fail: storage_make 1",
                                        "provider-fail: ensure 1"])
         self.say("disk-full", "%s for %.1fs" % (data, seconds))
@@ -260,7 +261,8 @@ def resize(data, size):
 
 
 def shrink(data):
-    """Down to what is used; False: that grew meanwhile."""
+    """Shrinks the file system to the used size; False: that size grew
+    meanwhile."""
     v = os.statvfs(data)
     used = (v.f_blocks - v.f_bfree) * v.f_frsize
     try:

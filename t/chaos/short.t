@@ -1,6 +1,6 @@
 #!/bin/bash
 # alone: it watches all processes, and faults meet by time
-# ./dev chaos, for a short time.
+# Tests that the service survives ./dev chaos for a short time.
 #
 # A schedule has every kind of fault, whatever its seed, so the seed is the
 # day's (SANDLEASE_SAMPLE); CHAOS_SEED and CHAOS_SECONDS choose another run.
@@ -40,7 +40,7 @@ is "$(value missing)" 0 "no row is without its thing"
 is "$(value stuck)" 0 "nothing is stuck"
 is "$(value untold)" 0 "every transition is in the history, with who, trace and duration"
 is "$(value countersWrong)" 0 "quotas count what there is"
-# how many depends on the machine; a fault leaves none
+# these counts depend on the machine; a watcher or client that is broken has 0
 ok "the watcher looked on" test "$(value samples)" -gt 5
 ok "and saw who there was" test "$(value wrappersSeen)" -gt 5
 ok "there were sessions to break" test "$(value creates)" -gt 5

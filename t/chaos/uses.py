@@ -1,7 +1,7 @@
 """uses.py: use cases that together pass every boundary in src/control/.
 
-A use case prepares what it needs and answers a Subject; act() is what is
-interrupted.  What it asks of the service may fail, but not hang for ever.
+A use case prepares its session and returns a Subject, whose act() is then
+interrupted.  A call that act() makes may fail, but not hang for ever.
 """
 import glob
 import itertools
@@ -29,14 +29,15 @@ class Subject:
         self.act = act
         self.sid = sid
         self.name = name
-        self.label = label  # of one that has no name
+        self.label = label  # finds a session that has no name
         self.key = key
-        self.goes = False  # whether it is deleted on purpose
-        self.hopeless = False  # whether no start of it can succeed
-        self.text = None   # what its file holds, once that was acknowledged
+        self.goes = False  # whether the session is deleted on purpose
+        self.hopeless = False  # whether no start of the session can succeed
+        self.text = None   # of the session's file, once the write was acknowledged
 
     def find(self):
-        """Its id; a create that was interrupted did not tell."""
+        """The session's id, from its row if the create was interrupted before
+        it answered."""
         if self.sid is None:
             rows = sql("SELECT id FROM session WHERE name = :'v1' OR"
                        " labels->>'use' = :'v2' ORDER BY created_at DESC",
@@ -51,7 +52,7 @@ class Subject:
 
 
 def ask(method, path, body=None, key=None):
-    """The reply, or None when there was none."""
+    """The reply, or None when the service sent none."""
     try:
         return call(method, path, body, key)
     except OSError:
@@ -63,7 +64,7 @@ def name():
 
 
 def session(act, key=None, **wish):
-    """One that is ready and has a file."""
+    """A session that is ready and has a file."""
     s = Subject(act, key=key)
     s.sid = service.create(key, **wish)["id"]
     s.text = "text of " + s.sid
@@ -105,7 +106,7 @@ def kill_sandbox(s, whom=("bwrap", "pid")):
                     os.kill(pid, signal.SIGKILL)
                 except ProcessLookupError:
                     pass
-            # one whose cells are frozen dies when somebody thaws them
+            # an init whose cells are frozen dies only when they are thawed
             # wait: polls; not to have waited long enough is harmless
             faults.wait_until(lambda p=i["pid"]: not service.alive(p), 3)
 
@@ -122,7 +123,7 @@ def new_class(called, change):
 
 
 def suffering(line, act):
-    """What is done while calls of the provider suffer that."""
+    """An act() during which calls of the provider have the fault of `line`."""
     def suffer(s):
         faults.provider(line)
         try:
@@ -335,7 +336,7 @@ def interrupt():
     return session(post("/interrupt"))
 
 
-# ---- what else there is
+# ---- other calls
 
 @use
 def expose_rotate_and_close_a_port():
@@ -424,7 +425,7 @@ def create_from_a_snapshot_that_must_be_copied():
     return s
 
 
-# ---- the reaper's
+# ---- the reaper
 
 @use
 def pass_over_an_idle_session():
@@ -481,7 +482,7 @@ def pass_over_an_idle_shared_sandbox():
 def pass_over_a_dead_wrapper():
     s = session(reap)
     kill_wrapper(s.sid)
-    faults.shift_time()  # it is not looked for right after its start
+    faults.shift_time()  # the reaper does not look right after a start
     return s
 
 
@@ -492,7 +493,7 @@ def pass_over_a_wrapper_that_no_row_knows():
         sql("DELETE FROM %s WHERE %s = :'v1'" % (
             table, "id" if table == "session" else "session_id"), s.sid)
     s.sid, s.name, s.text = None, "nobody", None
-    faults.reaper()  # seen once
+    faults.reaper()  # the first sighting
     faults.shift_time()
     return s
 
@@ -508,14 +509,14 @@ def pass_over_the_files_of_a_failed_session():
     return s
 
 
-# ---- the disk.  Its watcher looks when it likes: the case that meets it only
-# by chance comes last, so that no point is walked with that one.
+# ---- the disk.  The watcher of the disk looks at times of its own.  The case
+# that meets it only by chance comes last, so that no point is walked with it.
 
 @use
 def pass_over_a_full_disk():
     def act(s):
         suffering("provider-full: capacity 1", reap)(s)
-        reap(s)  # with room again
+        reap(s)  # the disk has room again
     s = session(act, isolation="session")
     execute(s.sid, "head -c 8388608 /dev/zero >/workspace/large")
     return s
@@ -542,7 +543,7 @@ def resume_in_a_sandbox_that_was_probed_in_vain():
     sql("UPDATE sandbox SET probe_failures = 1,"
         " probe_failed_at = clock_timestamp() - interval '1 minute'"
         " WHERE id = :'v1'", s.sandbox())
-    # others can
+    # other sandboxes do serve, which is evidence against this one
     sql("UPDATE sandbox SET changed_at = clock_timestamp()"
         " WHERE id <> :'v1' AND state = 'running'", s.sandbox())
     return s

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""watch.t: the watcher of chaos sees two wrappers of one session, and only
-those."""
+"""watch.t: tests that the watcher of chaos reports two wrappers of one session,
+and nothing else."""
 import os
 import subprocess
 import sys
@@ -16,7 +16,7 @@ if not os.path.exists(faults.WATCH):
 
 
 def pretender(session, generation, apart=True):
-    """A process that has a wrapper's marks, in a cell of its own."""
+    """A process with the environment of a wrapper, in a cell of its own."""
     cell = ["unshare", "--user", "--pid", "--fork", "--kill-child"] \
         if apart else []
     return subprocess.Popen(
@@ -26,8 +26,8 @@ def pretender(session, generation, apart=True):
 
 
 def let_it_look(watch, number):
-    """Until the watcher has told of two that started now: by then it has seen
-    all that were there before."""
+    """Starts two wrappers of one session and waits until the watcher reports
+    them: by then the watcher has seen all earlier processes, too."""
     session = "canar%d" % number + ME[6:]
     two = [pretender(session, 1), pretender(session, 2)]
     try:
@@ -44,7 +44,7 @@ def end(processes):
 
 
 def watched(*processes, double=False):
-    """What the watcher says of these while they live."""
+    """The reports of the watcher while these processes live."""
     watch = faults.Watch()
     started = [p() for p in processes]
     try:
