@@ -5,7 +5,7 @@ KEY = service.setting("SANDLEASE_API_KEY")
 
 
 def call(method, path, body=None, key=KEY, headers=None, host=None, port=None):
-    """service.call, with a host name and a port of nginx's to choose."""
+    """service.call() with another host name or another port of nginx."""
     headers = dict(headers or {})
     if host:
         headers["Host"] = host
@@ -36,7 +36,7 @@ class Session:
         return call("DELETE", self.path)
 
     def run(self, command, **more):
-        """What a command printed and how it ended: (exit code, stdout, stderr)."""
+        """Runs a command; (exit code, stdout, stderr)."""
         answer = call("POST", self.path + "/api/execute", dict(command=command, **more))
         if answer.status != 200:
             return (-answer.status, "", answer.body.decode())
@@ -44,7 +44,7 @@ class Session:
         return (r["exitCode"], r["stdout"], r["stderr"])
 
     def python(self, program):
-        """Runs a Python program inside; the same triple."""
+        """Runs a Python program in the session; the same triple."""
         call("POST", self.path + "/api/write", {"path": "/tmp/p.py", "content": program})
         return self.run("python3 /tmp/p.py")
 

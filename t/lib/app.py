@@ -1,7 +1,7 @@
-"""app.py: an HTTP server on a unix socket that a test holds in its hands.
+"""app.py: an HTTP server on a unix socket that a test controls.
 
-It stands for the relay of an exposed port.  handler(app, head, conn) gets the
-raw head of the request and the connection, and writes what it likes.
+The server takes the place of the relay of an exposed port.  handler(app, head,
+conn) gets the raw head of the request and the connection, and writes any answer.
 """
 import os
 import queue
@@ -49,8 +49,8 @@ class App:
             conn.close()
 
     def head(self):
-        """The request line and the headers, names in lower case, of the
-        oldest request not yet asked for."""
+        """The request line and the headers, names in lower case, of the oldest
+        request that the test has not yet taken."""
         lines = self.heads.get(timeout=PATIENCE).split("\r\n")
         headers = {}
         for line in lines[1:]:

@@ -1,4 +1,4 @@
-"""awake.py: what the tests of sleep, suspension and interruption share."""
+"""awake.py: functions for the tests of sleep, suspension and interruption."""
 import http.client
 import json
 import threading
@@ -8,8 +8,8 @@ import websocket_echo
 from service import at, call, execute, expect, setting, sql, until
 from websocket import WebSocket
 
-# Shows its requests; echoes over WebSocket; /slow answers without end, a line
-# for every line in /workspace/tick.
+# A server that shows its requests and echoes over WebSocket; /slow answers
+# without end, a line for every line in /workspace/tick.
 APP = websocket_echo.SOURCE + r"""
 import os, socket, sys, threading, time
 def serve(c):
@@ -40,7 +40,7 @@ while True:
 
 
 def passes():
-    """A pass that must succeed; its summary."""
+    """A pass of the reaper that must succeed; its summary."""
     status, text, summary = service.reap()
     if status != 0:
         raise AssertionError("the pass failed: %s" % text)
@@ -66,7 +66,7 @@ def wrapper_of(pid):
 
 
 def age(sid, seconds):
-    """The rows look as if nothing had happened for so long."""
+    """Shifts the rows: nothing has happened in the session for so long."""
     sql("UPDATE session SET last_activity_at = last_activity_at -"
         " make_interval(secs => :'v2'), started_at = started_at -"
         " make_interval(secs => :'v2') WHERE id = :'v1'", sid, seconds)
@@ -75,7 +75,7 @@ def age(sid, seconds):
 
 
 def activity(sid):
-    """What a call changes when it counts."""
+    """The columns that a call changes when it counts as activity."""
     return sql("SELECT activity_seq, last_activity_at FROM session"
                " WHERE id = :'v1'", sid)[0]
 
@@ -83,7 +83,7 @@ def activity(sid):
 # ---- previews
 
 def expose(sid, port=8000):
-    """Starts APP inside and exposes it; the preview's host name."""
+    """Starts APP in the session and exposes it; the preview's host name."""
     expect(200, call("POST", at(sid, "/api/write"),
                      {"path": "/workspace/app.py", "content": APP}))
     execute(sid, "/usr/bin/python3 /workspace/app.py %d >/dev/null 2>&1 &" % port)

@@ -20,10 +20,10 @@ NOBODY = 65534
 
 
 class RootLook:
-    """Looks at descriptors of processes that are not ours to look at.
+    """Reads the descriptors of processes that only root may read.
 
-    A helper that stays root when the tests give it up; without root there is
-    none, and what it would see is not tested.
+    A child process does it, which stays root when the tests give root up.
+    Without root there is no child, and descriptors are not tested.
     """
 
     def __init__(self):
@@ -57,7 +57,7 @@ class RootLook:
 
 
 def become_unprivileged():
-    """Nothing here may need root; started as root, the tests give it up."""
+    """Tests that are started as root give root up: nothing here may need it."""
     if os.geteuid() == 0:
         os.setgroups([])
         os.setresgid(NOBODY, NOBODY, NOBODY)
@@ -77,7 +77,8 @@ class Box:
             os.environ.get("top_builddir", "build"), "sandlease-agent")
         with open(agent, "rb") as f:
             text = f.read()
-        # it has handlers of its own, and takes several times the memory
+        # a sanitizer has signal handlers of its own, and takes several times
+        # the memory
         self.sanitized = b"__asan_init" in text or b"__tsan_init" in text
         programs = {"agent": agent,
                     "ws": os.path.join(os.path.dirname(agent), "sandlease-ws")}
@@ -96,12 +97,12 @@ class Box:
             os.chmod(path, 0o755)
         for name in ("s", "storage"):
             os.mkdir(os.path.join(self.dir, name))
-        # one's own, so that nobody takes another run's sandbox for theirs
+        # random, so that no run takes another run's sandbox for its own
         self.incarnation = "".join(random.choices(string.ascii_lowercase + "234567", k=16))
         self.sandbox = "ses-" + "0" * 48
         self.generation = {}
         self.log = os.path.join(self.dir, "agent.log")
-        # what a shell does in init's place before it becomes init
+        # `before`: commands that a shell runs before it becomes init
         self._start(list(extra), before)
 
     def _start(self, extra, before):
@@ -158,7 +159,7 @@ class Box:
         return s
 
     def ask(self, op, fds=(), **fields):
-        if op in ("term", "kill"):  # of the one that was launched last
+        if op in ("term", "kill"):  # of the session that was launched last
             fields.setdefault("generation", self.generation.get(fields["session"], 1))
         return self.send({"op": op, "incarnation": self.incarnation, **fields}, fds)
 
@@ -208,7 +209,7 @@ class Box:
         return answer
 
     def session(self, **fields):
-        """A session that serves."""
+        """Launches a session and waits until it serves."""
         session = new_session()
         answer = self.launch(session, **fields)
         assert answer.get("ok"), f"{answer} {self.tail()}"
@@ -265,7 +266,7 @@ class Box:
         finally:
             r.close()
 
-    # ---- what the host can see
+    # ---- seen from the host
 
     @staticmethod
     def _children(pid):
@@ -303,7 +304,7 @@ class Box:
         if self.closed:
             return
         self.closed = True
-        # init outlives bwrap, as it should: it is what must be killed
+        # init outlives bwrap, as it should, so init is killed
         for pid in self.inner()[:1] or [self.proc.pid]:
             os.kill(pid, signal.SIGKILL)
         self.proc.wait()

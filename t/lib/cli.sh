@@ -14,7 +14,7 @@ work=$STACK_DIR/cli
 mkdir "$work" && cd "$work" || exit 1
 export HOME=$work XDG_CONFIG_HOME=
 
-# try COMMAND...: leaves its output in out, its words in err, its code in code.
+# try COMMAND...: puts stdout into out, stderr into err, the exit code into code.
 try() {
 	timeout "$PATIENCE" "$cli" "$@" >out 2>err </dev/null
 	code=$?

@@ -20,7 +20,7 @@ def path(rest=""):
 
 
 def context(language="python", **more):
-    """The id of a new one."""
+    """The id of a new context."""
     return expect(200, call("POST", path(), dict(
         more, language=language))).json["contextId"]
 
@@ -50,14 +50,14 @@ class Cell:
         equal(self.answer.headers["Content-Type"], "text/event-stream", "type")
 
     def event(self):
-        """The next one; None at the end."""
+        """The next event; None at the end."""
         event = service.next_event(self.answer)
         if event is not None:
             self.events.append(event)
         return event
 
     def until(self, text):
-        """Reads on until that much was printed."""
+        """Reads until this text was printed."""
         while text not in self.stdout:
             if self.event() is None:
                 raise AssertionError("ended: %r" % self.events)
@@ -89,7 +89,7 @@ class Cell:
 
     @property
     def text(self):
-        """Of the only result, after a good end."""
+        """The text of the only result, after a good end."""
         equal([e["type"] for e in self.events
                if e["type"] not in ("stdout", "stderr")],
               ["result", "execution_complete"], "events")
@@ -97,19 +97,19 @@ class Cell:
 
     @property
     def error(self):
-        """(ename, evalue), after a bad end."""
+        """(ename, evalue) of the error, after a bad end."""
         end = self.events[-1]
         equal(end["type"], "error", "end of %r" % self.events[-3:])
         return end["ename"], end["evalue"]
 
 
 def run(cid, code, **more):
-    """Runs it to its end."""
+    """Runs code to its end."""
     return Cell(cid, code, **more).rest()
 
 
 def done(cid, code, **more):
-    """The same, and the end must be good."""
+    """Runs code to its end, which must be good."""
     cell = run(cid, code, **more)
     equal(cell.events[-1]["type"], "execution_complete",
           "end of %r" % cell.events[-3:])

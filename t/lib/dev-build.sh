@@ -1,21 +1,22 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2015,SC2034 # `a && b || die` means both or die; variables are shared by the files of t/lib
-# dev-build.sh: the build directories.  build/ is what runs, build-check/ what
-# is tested; each is made again only as far as make finds it out of date.
+# dev-build.sh: makes the build directories.  ./dev up runs build/, tests run
+# build-check/; each is built again only as far as make finds it out of date.
 
 build_log() { printf 'build%s' "${1#build}"; }
 
-# With ccache the builds share what does not differ between them: the plain one,
-# the one with faults and distcheck's compile most files to the same object.
-# The directory of a build is in the debug information only; without
-# CCACHE_NOHASHDIR it would make every object different.
+# With ccache the builds share equal objects: the plain build, the one with faults
+# and distcheck's compile most files to the same object.  The directory of a
+# build is in the debug information only; without CCACHE_NOHASHDIR it would make
+# every object different.
 build_compiler() {
 	if command -v ccache >/dev/null; then echo "ccache ${CC:-gcc}"; else echo "${CC:-gcc}"; fi
 }
 export CCACHE_NOHASHDIR=1
 
-# build_configure DIR FLAG...: again when configure.ac, a list of sources or
-# the flags have changed.
+# build_configure DIR FLAG...: runs configure when the build is new or the flags
+# have changed; make itself runs it again when configure.ac or a list of sources
+# has changed.
 build_configure() {
 	local dir=$TOP/$1 flags
 	shift
@@ -40,14 +41,14 @@ build_all() { # DIR FLAG...
 	build_configure "$@" && build_make "$dir" all
 }
 
-# build DIR FLAG...: quiet, or dies with the compiler's words.
+# build DIR FLAG...: prints nothing, or dies with the compiler's messages.
 build() {
 	quiet "$(build_log "$1")" build_all "$@" || die "the build failed"
 }
 
 # build_sanitized KIND TARGET...: in build-KIND, with crash points, so that one
 # build serves unit tests, the agent's and the walk over crash points.  Without
-# -Werror: instrumented code makes the compiler warn of what is not so.
+# -Werror: with instrumented code some of the compiler's warnings are false.
 declare -rA SANITIZERS=([asan]="address,undefined" [tsan]=thread)
 build_sanitized() {
 	local kind=$1

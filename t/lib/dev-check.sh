@@ -5,9 +5,9 @@
 # `make check` runs unit tests and lint; every other t/*/*.t needs a world
 # (PostgreSQL, nginx, namespaces) and is run by t/lib/run-tap, side by side.
 #
-# SANDLEASE_SAMPLE says which part of what is too long for every run is run: a
-# number from 0 to 6, by default the day's, so that a week has all of it, or
-# `all`.
+# Some tests are too long for every run.  SANDLEASE_SAMPLE says which part of them
+# is run: a number from 0 to 6, by default the day's, so that a week runs all of
+# them, or `all`.
 
 readonly DEEP_HOURS=3
 
@@ -19,13 +19,13 @@ check_count() { # PASSED FAILED SKIPPED
 	CHECK_SKIPPED=$((CHECK_SKIPPED + $3))
 }
 
-# check_time WHAT SINCE_MS: a line for check_times.
+# check_time WHAT SINCE_MS: keeps a line for check_times.
 check_time() {
 	local ms=$(($(now_ms) - $2))
 	printf '%5d.%d %s\n' $((ms / 1000)) $((ms % 1000 / 100)) "$1" >>"$TOP/var/check/parts"
 }
 
-# check_step WHAT COMMAND...: a step whose time is kept.
+# check_step WHAT COMMAND...: runs a step and keeps its time.
 check_step() {
 	local since
 	since=$(now_ms)
@@ -33,8 +33,8 @@ check_step() {
 	check_time "$1" "$since"
 }
 
-# Parts and scripts, slowest first, into var/check/times.  Scripts run side by
-# side: their times add up to more than that of their part.
+# Writes the times of parts and scripts, slowest first, to var/check/times.
+# Scripts run side by side: their times add up to more than that of their part.
 check_times() {
 	{
 		sort -rn "$TOP/var/check/parts"
@@ -44,7 +44,7 @@ check_times() {
 	} >"$TOP/var/check/times"
 }
 
-# Prints what failed, and keeps it: the verdict repeats it.
+# Prints the failures, and keeps them: the verdict repeats them.
 check_failed() { tee -a "$TOP/var/check/failed"; }
 
 # check_summary LOG: "passed failed skipped" of automake's own summary.
@@ -76,8 +76,8 @@ check_make() {
 	grep -E '^SKIP: ' "$log" | sed 's/^/    /'
 }
 
-# Of automake's log only the sections of tests that failed, without what passed
-# in them; of a build that failed, its end.
+# Prints of automake's log only the failures of tests that failed; of a build that
+# failed, its end.
 check_show() { # MAKE_LOG SUITE_LOG
 	if grep -qE '^(FAIL|ERROR): ' "$1"; then
 		awk '/^(FAIL|ERROR): [^ ]+$/ { on = 1 } /^(SKIP|XFAIL): [^ ]+$/ { on = 0 }
@@ -87,14 +87,14 @@ check_show() { # MAKE_LOG SUITE_LOG
 	fi
 }
 
-# How each test that failed is repeated.
+# Prints the command that repeats each test that failed.
 check_again() { # MAKE_LOG DIR
 	local again="make -C $2 check TESTS="
 	[ "$2" != build-check ] || again="./dev check "
 	sed -nE 's/^(FAIL|ERROR): (t\/[^ ]+).*/\2/p' "$1" | sort -u | sed "s|^|    again: $again|"
 }
 
-# The number of the day, unless somebody has chosen.
+# SANDLEASE_SAMPLE is the number of the day, unless the caller has set it.
 check_sample() {
 	export SANDLEASE_SAMPLE=${SANDLEASE_SAMPLE:-$(($(date +%s) / 86400 % 7))}
 	[[ $SANDLEASE_SAMPLE =~ ^([0-6]|all)$ ]] ||
@@ -113,14 +113,14 @@ check_areas() {
 		sed 's|^\./||' | LC_ALL=C sort -u
 }
 
-# The scripts of `--fast`: what no unit test can see of fences and leases.
+# The scripts of `--fast`: behaviour of fences and leases that no unit test sees.
 check_fast_scripts() {
 	check_scripts sql lease | while read -r file; do
 		head -n 5 "$TOP/$file" | grep -qE '^# (long|alone|idle): ' || echo "$file"
 	done
 }
 
-# check_find NAME: the tests it means, unit tests without ".c".  NAME is a
+# check_find NAME: the tests that NAME means, unit tests without ".c".  NAME is a
 # path, an area (a directory of t/ or t/unit/) or the name of a file.
 check_find() {
 	local name=${1#./}
@@ -153,7 +153,7 @@ check_find_all() { # NAME...
 
 # ---- running them
 
-# A signal to ./dev check ends the scripts that run, and waits until they have
+# After a signal ./dev check ends the scripts that run, and waits until they have
 # cleaned up.
 check_scripts_run() { # LOGS FILE...
 	local guard=1800 runner # wait: against a script that hangs
@@ -182,7 +182,7 @@ check_run() {
 	check_time "$title" "$since"
 }
 
-# check_one NAME LOG COMMAND...: passes or fails as a whole.
+# check_one NAME LOG COMMAND...: COMMAND passes or fails as one test.
 check_one() {
 	local name=$1 log=$2 since
 	shift 2
@@ -273,12 +273,12 @@ check_whole() { # SCRIPT...
 	check_worlds "$@"
 }
 
-# ---- what is too long for every run
+# ---- tests that are too long for every run
 
-# check_crash_points KIND: with the programs of build-KIND.  They do not look for
-# leaks when they end: that takes seconds, and a walk starts thousands of them.
-# A sanitizer's agent needs shared libraries, which not every enclosure has, so
-# the agent is that of the plain build.
+# check_crash_points KIND: with the programs of build-KIND.  These programs do not
+# look for leaks when they end: that takes seconds, and a walk starts thousands of
+# them.  An agent with a sanitizer needs shared libraries, which not every
+# enclosure has, so the agent is that of the plain build.
 check_crash_points() {
 	local build=build-$1
 	check_one "chaos programs, $1" "$build" build_sanitized "$1" chaos-programs
@@ -301,7 +301,7 @@ check_sanitized_units() {
 		build-asan check 'TESTS=$(UNIT_PIDFD)'
 }
 
-# check_fuzz SECONDS: for each target of the sample.
+# check_fuzz SECONDS: fuzzes each target of the sample for so long.
 check_fuzz() {
 	local dir number=0
 	local -a targets=()
@@ -325,8 +325,8 @@ check_deep() {
 	check_fuzz 360 # an hour in all
 }
 
-# What failed, once more, because a long log may be cut, and the last line; with
-# SANDLEASE_MUST_RUN=1 what was skipped has failed.
+# Prints the failures once more, because a long log may be cut, and the last line.
+# With SANDLEASE_MUST_RUN=1 a skipped test has failed.
 check_verdict() {
 	if [ "${SANDLEASE_MUST_RUN:-}" = 1 ] && [ "$CHECK_SKIPPED" -gt 0 ]; then
 		say "SANDLEASE_MUST_RUN=1: $CHECK_SKIPPED skipped count as failed"

@@ -5,12 +5,12 @@
 #
 # initdb and the migrations take seconds, a copy takes a tenth of one.  A
 # prepared cluster lies in var/cluster/KEY; KEY is a hash of everything that
-# decides what is in it, so a changed schema gets a new one and the old ones
-# go.  Tests that run side by side wait for the one that makes it.
+# decides its content, so a changed schema gets a new cluster and the old ones
+# are removed.  Tests that run side by side wait for the test that makes it.
 #
-# All copies have the same passwords and are thrown away.  Each gets an
+# All copies have the same passwords and are thrown away.  Each copy gets an
 # installation id of its own: two services of one id would take each other's
-# sandboxes for theirs.
+# sandboxes for their own.
 
 readonly CLUSTER_DIR=$TOP/var/cluster
 
@@ -23,8 +23,9 @@ cluster_key() {
 	} | sha256sum | cut -c1-16
 }
 
-# cluster_make KEY: in a place of its own, with the functions that make every
-# cluster.  It appears in var/cluster only when it is whole and shut down.
+# cluster_make KEY: makes it in a place of its own, with the functions that make
+# every cluster.  The cluster appears in var/cluster only when it is whole and
+# shut down.
 cluster_make() {
 	local to=$CLUSTER_DIR/$1
 	(
@@ -45,9 +46,9 @@ cluster_make() {
 	)
 }
 
-# cluster_copy KEY: into the place of this test; its 1400 files into memory
-# where that can be had (ext4 takes ten times as long), unless the test is about
-# the disk or wants fsync.
+# cluster_copy KEY: copies it into the place of this test.  Its 1400 files go into
+# memory if possible (ext4 takes ten times as long), unless the test is about the
+# disk or wants fsync.
 cluster_copy() {
 	local from=$CLUSTER_DIR/$1 memory=/dev/shm/${STACK_DIR##*/} data=$STACK_STATE/pg/data
 	[ -d "$from" ] || return 1
@@ -63,24 +64,25 @@ cluster_copy() {
 	}
 }
 
-# A gigabyte: several tests run at once, each with 50 MB and what it writes.
+# A gigabyte: several tests run at once, each with 50 MB and the data it writes.
 cluster_has_memory() {
 	[ "$(df --output=avail -k /dev/shm 2>/dev/null | tail -n 1)" -gt 1048576 ] 2>/dev/null
 }
 
-# cluster_remove: what is not below $STACK_DIR.
+# cluster_remove: removes the files that are not below $STACK_DIR.
 cluster_remove() {
 	local name=${STACK_DIR##*/}
 	[ -z "$name" ] || rm -rf -- "/dev/shm/$name"
 }
 
-# cluster_fetch: a copy in $STACK_STATE, made first if it is not there; fails
-# where var/ cannot be written, and the test makes a cluster of its own.
+# cluster_fetch: puts a copy into $STACK_STATE, and makes the prepared cluster
+# first if there is none.  Fails if var/ cannot be written; then the test makes a
+# cluster of its own.
 cluster_fetch() {
 	local key status
 	mkdir -p "$CLUSTER_DIR" 2>/dev/null && [ -w "$CLUSTER_DIR" ] || return 1
 	key=$(cluster_key) || return 1
-	# daemons do not inherit descriptor 8: the lock ends with us
+	# daemons do not inherit descriptor 8: the lock ends with this process
 	exec 8<"$CLUSTER_DIR"
 	cluster_copy_or_make "$key"
 	status=$?
@@ -97,7 +99,7 @@ cluster_copy_or_make() { # KEY
 	cluster_copy "$1"
 }
 
-# After the start: not the id of the cluster this is a copy of.
+# After the start: the copy gets an installation id of its own.
 cluster_rename() {
 	pg_super -d sandlease <<<"UPDATE installation SET id = gen_random_uuid()"
 }

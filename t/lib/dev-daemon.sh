@@ -1,14 +1,14 @@
 # shellcheck shell=bash
-# dev-daemon.sh: starting and stopping exactly what is ours.
+# dev-daemon.sh: starts and stops our own daemons, and never another process.
 #
 # A pid file holds "pid start-time boot-id".  A process is ours only if all
-# three still fit, so a number that was given to somebody else is never
+# three still fit, so a process that got the same number later is never
 # signalled.
 
 daemon_file() { printf '%s/pid/%s' "$STACK_STATE" "$1"; }
 
-# proc_start PID: its start time in clock ticks since boot; fails when it is
-# gone or a zombie.  The name in field 2 may hold anything, hence the cut.
+# proc_start PID: its start time in clock ticks since boot; fails when the process
+# is gone or a zombie.  The name in field 2 may hold anything, hence the cut.
 proc_start() {
 	local stat
 	read -r stat 2>/dev/null <"/proc/$1/stat" || return 1
@@ -17,7 +17,7 @@ proc_start() {
 	[ "$1" != Z ] && printf '%s' "${20}"
 }
 
-# daemon_pid NAME: prints the pid when it lives.
+# daemon_pid NAME: prints the pid if the daemon lives.
 daemon_pid() {
 	local pid start boot
 	read -r pid start boot 2>/dev/null <"$(daemon_file "$1")" || return 1
@@ -28,8 +28,8 @@ daemon_pid() {
 daemon_alive() { daemon_pid "$1" >/dev/null; }
 
 # daemon_start NAME USER COMMAND...: in the background, in a session of its
-# own, stderr to log/NAME.log.  DAEMON_CGROUP, if set, is a function that is
-# given the pid and puts it into its place before the program begins.
+# own, stderr to log/NAME.log.  DAEMON_CGROUP, if set, is a function that gets
+# the pid and moves the process into its cgroup before the program begins.
 daemon_start() {
 	local name=$1 user=$2 pid log
 	shift 2
@@ -46,10 +46,10 @@ daemon_start() {
 		"$(</proc/sys/kernel/random/boot_id)" >"$(daemon_file "$name")"
 	DAEMONS_STARTED+=("$name")
 }
-DAEMONS_STARTED=() # by this run, in order
+DAEMONS_STARTED=() # names of daemons that this run has started, in order
 
-# daemon_wait NAME SECONDS COMMAND...: until COMMAND succeeds; 1 when the daemon
-# has ended before, or time is over.
+# daemon_wait NAME SECONDS COMMAND...: waits until COMMAND succeeds; 1 when the
+# daemon has ended before, or time is over.
 daemon_wait() {
 	local name=$1 seconds=$2
 	shift 2
@@ -71,7 +71,7 @@ daemon_signal() {
 	kill -s "$1" -- "$pid" 2>/dev/null || true
 }
 
-# daemon_stop NAME SIGNAL SECONDS [group]: asks, waits, then insists.
+# daemon_stop NAME SIGNAL SECONDS [group]: sends SIGNAL, waits, then sends SIGKILL.
 daemon_stop() {
 	local name=$1
 	daemon_signal "$2" "$name" "${4:-}"

@@ -1,15 +1,16 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2015,SC2034 # `a && b || die` means both or die; variables are shared by the files of t/lib
-# dev-kernel.sh: what the kernel must allow, and the cgroup that is delegated.
+# dev-kernel.sh: checks what the kernel allows, and delegates a cgroup.
 #
 # cgroup v1: one directory per controller; v2: one directory with controllers
-# enabled.  The service owns it and makes box/<sandbox> below; its own
-# processes sit in the leaf api/ (v2 allows processes in leaves only).
-# SANDLEASE_CGROUP=none does without: rlimits instead.
+# enabled.  The service owns the directory and makes box/<sandbox> below; the
+# service's own processes sit in the leaf api/ (v2 allows processes in leaves
+# only).  With SANDLEASE_CGROUP=none there is no cgroup: rlimits instead.
 
 readonly CGROUP_V1_CONTROLLERS=(memory pids cpu freezer)
 
-# Rights that are nice to have: root, or sudo that does not ask.
+# Root's rights, which not every machine gives: as root, or by sudo if that does
+# not ask for a password.
 may_be_root() { is_root || sudo -n true 2>/dev/null; }
 quiet_root() {
 	if is_root; then "$@"; else sudo -n -- "$@"; fi
@@ -26,7 +27,7 @@ kernel_check_namespaces() {
 		"allow them from outside)"
 }
 
-# What all sandboxes share, as an installation sets it.
+# Raises the kernel's limits that all sandboxes share, as an installation does.
 kernel_raise_limits() {
 	local name value file have
 	while read -r name _ value; do
@@ -107,7 +108,7 @@ cgroup_delegate() {
 	CGROUP=$1
 }
 
-# cgroup_enter PID: into the leaf of our own processes.
+# cgroup_enter PID: moves it into the leaf of our own processes.
 cgroup_enter() {
 	local dir
 	[ "$CGROUP" != none ] || return 0
@@ -124,7 +125,7 @@ cgroup_pids() {
 	done | sort -un
 }
 
-# A frozen process of v1 does not even die.
+# In v1 a frozen process cannot even be killed.
 cgroup_thaw() { # NAME
 	local state
 	while read -r state; do

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2015,SC2034 # `a && b || die` means both or die; variables are shared by the files of t/lib
-# dev-packages.sh: what the machine must have.
+# dev-packages.sh: installs the packages that the machine must have.
 #
 # dpkg is asked first, so that a second run needs neither network nor rights.
 
@@ -8,7 +8,7 @@ PACKAGES_BUILD=(build-essential autoconf automake pkgconf libfcgi-dev libpq-dev
 	libjansson-dev libcurl4-openssl-dev libsodium-dev libseccomp-dev
 	libarchive-dev libacl1-dev libzstd-dev zlib1g-dev libwebsockets-dev libssl-dev
 	libcap-dev libhttp-parser-dev libpsl-dev)
-# the last two lines: what is there for code in sandboxes
+# the last two lines: programs for code in sandboxes
 PACKAGES_RUN=(nginx libnginx-mod-http-js postgresql bubblewrap curl ca-certificates procps
 	publicsuffix git python3
 	squashfs-tools python3-matplotlib python3-pandas python3-pip python3-venv
@@ -33,7 +33,7 @@ packages_missing() {
 	done
 }
 
-# root_do COMMAND...: as root, by sudo if need be (which may ask).
+# root_do COMMAND...: as root, by sudo if need be, which may ask for a password.
 root_do() {
 	if is_root; then
 		"$@"
@@ -44,7 +44,7 @@ root_do() {
 	fi
 }
 
-# packages_install NAME...: does nothing when all are there.
+# packages_install NAME...: does nothing when all are installed.
 packages_install() {
 	local missing
 	mapfile -t missing < <(packages_missing "$@")
@@ -57,8 +57,8 @@ packages_install() {
 		die "apt-get could not install ${missing[*]}"
 }
 
-# The machine's own nginx, PostgreSQL and cron are not ours to start: while
-# apt-get runs, a policy says no, and what was not there before stays off.
+# ./dev must not start the machine's own nginx, PostgreSQL and cron: while apt-get
+# runs, a policy forbids it, and services that are new stay off.
 packages_apt() {
 	local policy=/usr/sbin/policy-rc.d status=0 own=no s
 	[ -e "$policy" ] || {
@@ -85,7 +85,7 @@ node_is_new() { # COMMAND
 	[ "${v%%.*}" -ge "$NODE_MAJOR" ] 2>/dev/null
 }
 
-# node_find: NODE is a Node that test tools accept; from npm where the
+# node_find: sets NODE to a Node that test tools accept; one from npm where the
 # machine's is too old (Debian 12 has 18).
 node_find() {
 	local own=$TOP/var/node/node_modules/node/bin/node

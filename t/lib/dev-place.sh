@@ -1,21 +1,22 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2015,SC2034 # `a && b || die` means both or die; variables are shared by the files of t/lib
-# dev-place.sh: who runs what, and where it lives.
+# dev-place.sh: says which user runs which program, and where its files are.
 #
-# As root nothing of ours runs as root: PostgreSQL is `postgres`, nginx
-# `www-data`, everything else `sandlease`.  As an ordinary user everything is
-# that user.
+# If root starts ./dev, still nothing of ours runs as root: PostgreSQL runs as
+# `postgres`, nginx as `www-data`, everything else as `sandlease`.  If an
+# ordinary user starts it, everything runs as that user.
 #
 #             state                              sockets
 #   root      /var/lib/sandlease-<hash>          /run/sl-<hash>
 #   user      <checkout>/var/state, or           $XDG_RUNTIME_DIR/sl-<hash>,
 #             ~/.local/state/sandlease-<hash>    or /tmp/sl-<hash>
 #
-# <hash> is of the checkout's path, so that checkouts do not meet.  The
-# sockets' directory is short because a socket's whole name has 107 bytes; the
-# state is outside the checkout when other users must enter it (root) or its
-# path is long or has characters that configuration files would have to quote.
-# var/state and var/run lead to both.  A place holds:
+# <hash> is of the checkout's path, so that checkouts do not share a place.  The
+# path of the sockets' directory is short because a socket's whole name has at
+# most 107 bytes.  The state is outside the checkout when other users must enter
+# it (root), or when the checkout's path is long or has characters that
+# configuration files would have to quote.  The links var/state and var/run lead
+# to both.  A place holds:
 #
 #   state/etc     sandlease.conf, passwords, sealing keys     service, 0700
 #   state/data    workspaces, agent logs, trash               service, 0700
@@ -24,7 +25,7 @@
 #   state/sql     and of the schema
 #   state/pg      the PostgreSQL cluster                      postgres, 0700
 #   state/nginx   conf/, and log/ and tmp/                    www-data, 0700
-#   state/log     what the daemons write to stderr
+#   state/log     stderr of the daemons
 #   state/pid     pid files
 #   run/run       {api,auth,stream}.sock, s/, c/              service:www-data, 2750
 #   run/pg        PostgreSQL's socket                         postgres:service, 2750
@@ -118,8 +119,8 @@ place_link() { # TARGET LINK
 	[ "$1" = "$2" ] || ln -sfn -- "$1" "$2"
 }
 
-# place_dir MODE OWNER GROUP DIR: exists, is a directory of ours, and nobody
-# else put it there (/tmp is everybody's).
+# place_dir MODE OWNER GROUP DIR: makes the directory, or takes over an old one;
+# without root that must be our own, because every user can write to /tmp.
 place_dir() {
 	local dir=$4
 	mkdir -p -- "$dir"
@@ -136,7 +137,7 @@ place_make() {
 	local me svc web pg run_mode=700 shared_mode=2700
 	me=$(id -u) svc=$(group_of "$SVC_USER") web=$(group_of "$WEB_USER")
 	pg=$(group_of "$PG_USER")
-	# several users meet in it only when root starts them
+	# several users share it only when root starts them
 	is_root && run_mode=755 shared_mode=2750
 	place_dir 755 "$me" "$(id -g)" "$STACK_STATE"
 	place_dir "$run_mode" "$me" "$(id -g)" "$STACK_RUN"
@@ -155,7 +156,7 @@ place_make() {
 	place_dir "$shared_mode" "$PG_USER" "$svc" "$STACK_RUN/pg"
 }
 
-# as_prefix USER: AS becomes the words in front of a command that give it that
+# as_prefix USER: sets AS to the words that, in front of a command, give it that
 # user's rights and nothing of our environment but AS_ENV (NAME=VALUE ...).
 as_prefix() {
 	AS=(env -i LANG=C.UTF-8 "HOME=$STACK_STATE"
@@ -168,7 +169,8 @@ as_prefix() {
 }
 AS_ENV=()
 
-# as USER COMMAND...: in / because the user may not enter where we are.
+# as USER COMMAND...: runs it in / because the user may be unable to enter the
+# current directory.
 as() {
 	as_prefix "$1"
 	shift

@@ -2,8 +2,8 @@
 # shellcheck disable=SC2015,SC2034 # `a && b || die` means both or die; variables are shared by the files of t/lib
 # dev-postgres.sh: a private PostgreSQL cluster, on a unix socket only.
 #
-# Everybody gives a password (scram), on the socket too: workers and sandboxes
-# have one user id, and whoever reached the socket would pass `peer`.  The
+# Every client gives a password (scram), on the socket too: workers and sandboxes
+# have one user id, so tenant code that reached the socket would pass `peer`.  The
 # service's password is in etc/pgpass, the superuser's in pg/pgpass.
 
 pg_find() {
@@ -19,7 +19,7 @@ pg_find() {
 
 pg_make_password() { od -An -N24 -tx1 /dev/urandom | tr -d ' \n'; }
 
-# pg_keep USER FILE TEXT: a 0600 file of that user's.
+# pg_keep USER FILE TEXT: writes a file of that user with mode 0600.
 pg_keep() {
 	# shellcheck disable=SC2016 # expanded by sh
 	as "$1" sh -c 'umask 077 && cat >"$1"' sh "$2" <<<"$3"
@@ -41,8 +41,8 @@ pg_init() {
 	pg_keep "$PG_USER" "$dir/pgpass" "*:*:*:postgres:$pass"
 }
 
-# Ours alone, written anew at each start.  STACK_FSYNC=off is for clusters that
-# a test throws away.
+# Only we write these files, anew at each start.  STACK_FSYNC=off is for clusters
+# that a test throws away.
 pg_configure() {
 	local data=$STACK_STATE/pg/data
 	pg_keep "$PG_USER" "$data/pg_hba.conf" "local all all scram-sha-256"
@@ -86,7 +86,7 @@ pg_psql() {
 	as "$SVC_USER" psql -X -w -h "$STACK_RUN/pg" -U sandlease "$@" sandlease
 }
 
-# Role and database, once.  A password that was lost is replaced.
+# Makes role and database once.  A password that was lost is replaced.
 pg_database() {
 	local pass
 	[ "$(pg_super -d postgres <<<"SELECT count(*) FROM pg_database WHERE datname = 'sandlease'")" = 1 ] &&

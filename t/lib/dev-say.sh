@@ -1,9 +1,9 @@
 # shellcheck shell=bash
-# dev-say.sh: what ./dev says, and how it gives up.
+# dev-say.sh: prints the messages of ./dev, and ends it after an error.
 #
-# One line per step: a tick, what was done, how long it took.  A command that
-# is not interesting while it works writes to a log; its tail is shown when it
-# fails.  Needs $LOGS (a directory) before the first quiet step.
+# One line per step: a tick, the step, how long it took.  The output of a command
+# goes to a log; the tail of the log is shown when the command fails.  Needs $LOGS
+# (a directory) before the first quiet step.
 
 if [ -t 1 ]; then
 	say_green=$'\e[32m' say_red=$'\e[31m' say_dim=$'\e[2m' say_plain=$'\e[0m'
@@ -14,8 +14,8 @@ fi
 say() { printf '%s\n' "$*"; }
 note() { printf '    %s%s%s\n' "$say_dim" "$*" "$say_plain"; }
 
-# die SENTENCE: one clear sentence, exit 1.  The EXIT trap of the command that
-# is running cleans up what it had started.
+# die SENTENCE: prints one clear sentence and exits with 1.  The EXIT trap of the
+# command that is running stops what the command had started.
 die() {
 	printf '%s✗%s %s\n' "$say_red" "$say_plain" "$*" >&2
 	exit 1
@@ -37,7 +37,7 @@ tick() { # TEXT SINCE_MS
 		"$say_dim" "$(seconds_since "$2")" "$say_plain"
 }
 
-# step TEXT COMMAND...: runs it in this shell and ticks it off.  COMMAND says
+# step TEXT COMMAND...: runs COMMAND in this shell and ticks it off.  COMMAND says
 # itself why it fails (die), or its status is reported here.
 step() {
 	local text=$1 since
@@ -67,7 +67,7 @@ show_tail() { # FILE
 # shellcheck disable=SC2034 # for those who source this
 PATIENCE=120 # wait: against hanging, never a measure
 
-# wait_for SECONDS COMMAND...: asks until it succeeds; 1 when time is over.
+# wait_for SECONDS COMMAND...: runs COMMAND until it succeeds; 1 when time is over.
 wait_for() {
 	local until=$(($(now_ms) + $1 * 1000))
 	shift

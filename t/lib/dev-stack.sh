@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2015,SC2034 # `a && b || die` means both or die; variables are shared by the files of t/lib
-# dev-stack.sh: one complete service: PostgreSQL, workers, nginx, reaper.
+# dev-stack.sh: runs one complete service: PostgreSQL, workers, nginx, reaper.
 #
 # ./dev runs one per checkout, tests run private ones (t/lib/stack.sh), both
 # with these functions.  A stack is described by
@@ -9,8 +9,8 @@
 #   STACK_NAME                    the name of its cgroup
 #   STACK_PORT, STACK_PREVIEW_PORT
 #   STACK_BUILD                   the build directory its programs come from
-#   STACK_AGENT_BUILD             the same of those in sandboxes, if another
-#   STACK_CONF                    more settings, "key = value" lines; they win
+#   STACK_AGENT_BUILD             the same of programs in sandboxes, if another
+#   STACK_CONF                    more settings, "key = value" lines, which win
 
 readonly STACK_PROGRAMS=(sandlease-api sandlease-reaper sandlease-agent
 	sandlease-ws sandlease-admin sandlease)
@@ -22,7 +22,7 @@ stack_url() { printf 'http://127.0.0.1:%s' "$STACK_PORT"; }
 # ---- files
 
 # Copies the programs and the dashboard to where their users reach them.
-# STACK_RENEWED is yes when a program differs from what may be running.
+# STACK_RENEWED is yes when a program differs from the one that may be running.
 stack_install() {
 	local p from to
 	STACK_RENEWED=no
@@ -59,7 +59,7 @@ stack_settings() {
 }
 
 # Settings may be given twice only here: the later one wins.  STACK_RENEWED is
-# yes when they differ from what may be running.
+# yes when the settings differ from those that workers may be running with.
 stack_configure() {
 	local text
 	text=$({ stack_settings && printf '%s\n' "${STACK_CONF:-}"; } |
@@ -88,8 +88,8 @@ stack_migrate() { stack_admin migrate --sql "$STACK_STATE/sql"; }
 
 # ---- nginx
 
-# nginx/render fills in the templates; what it is given here is ours alone, so
-# nginx needs no rights to write where its configuration is.
+# nginx/render fills in the templates.  Only we own its output here, so nginx needs
+# no right to write where its configuration is.
 nginx_configure() {
 	local dir=$STACK_STATE/nginx
 	sh "$TOP/nginx/render" "$dir/conf" "RUN_DIR=$STACK_RUN/run" \
@@ -162,18 +162,18 @@ reaper_start() {
 		--config "$(stack_conf_file)"
 }
 
-# the loop and the pass it may be waiting for
+# ends the loop and the pass for which the loop may be waiting
 # wait: then it is killed
 reaper_stop() { daemon_stop reaper TERM 10 group; }
 
 # ---- the end
 
-# bwrap and init of our sandboxes, by two signs: what the provider has noted
-# down, and who holds a sandbox's lock file open.  The rest of a sandbox dies
-# with its init.
+# The pids of bwrap and init of our sandboxes, by two signs: the provider's note,
+# and the processes that hold a sandbox's lock file open.  The other processes of
+# a sandbox die with its init.
 #
 # A note ("bwrap":7,"bwrapStart":9,"init":8,...) may have been copied with the
-# checkout: a bwrap that lives shows whose it is.
+# checkout: the command line of a living bwrap shows to which state it belongs.
 stack_noted_pids() {
 	local boot bwrap bwrap_start init init_start
 	boot=$(</proc/sys/kernel/random/boot_id)
@@ -199,7 +199,7 @@ stack_sandbox_pids() {
 	} | sort -un
 }
 
-# Once our own processes have ended, whoever is in our cgroup is left over, too.
+# Once our own processes have ended, every process in our cgroup is left over, too.
 stack_left_pids() {
 	{
 		stack_sandbox_pids
@@ -208,7 +208,7 @@ stack_left_pids() {
 }
 stack_nothing_left() { [ -z "$(stack_left_pids)" ]; }
 
-# What a drain could not end (the database may be gone) is ours all the same.
+# Kills the sandboxes that a drain could not end: the database may be gone.
 stack_kill_sandboxes() {
 	local pids
 	pids=$(stack_left_pids)
@@ -220,14 +220,14 @@ stack_kill_sandboxes() {
 	wait_for "$PATIENCE" stack_nothing_left
 }
 
-# Once no daemon is left: sandboxes, the cgroup and the sockets.
+# Removes sandboxes, the cgroup and the sockets, once no daemon is left.
 stack_clear() {
 	stack_kill_sandboxes || die "some processes of sandboxes cannot be ended"
 	cgroup_remove "$STACK_NAME" || die "cgroup $STACK_NAME cannot be removed"
 	rm -rf -- "$STACK_RUN"
 }
 
-# Everything but the drain, in the order in which nobody misses anybody.
+# Stops everything without a drain; PostgreSQL last, because the others use it.
 stack_stop() {
 	reaper_stop
 	api_stop

@@ -1,8 +1,8 @@
 """fcgi.py: a FastCGI responder for tests, in the place of workers and wrappers.
 
 A Responder listens on a unix socket and calls handler(request) in a thread of
-its own for every request.  It asks for nothing and hides nothing: the handler
-sees the parameters as they came and reads the body only if it wants to.
+its own for every request.  The handler sees the parameters as they came and
+reads the body only if it wants to.
 """
 import os
 import queue
@@ -132,8 +132,8 @@ class Responder:
             self.seen.put(request.params)
             self.handler(request)
             request.end()
-            # As libfcgi does: what is still coming is read and dropped, so
-            # that closing does not reset an answer on its way.
+            # As libfcgi does: the rest of the request is read and dropped, so
+            # that close() does not reset an answer that is on its way.
             if not request.ended:
                 conn.shutdown(socket.SHUT_WR)
                 while conn.recv(65536):

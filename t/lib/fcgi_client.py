@@ -45,7 +45,7 @@ class Request:
         data += _record(PARAMS) + _stream(STDIN, body)
         if end:
             data += _record(STDIN)
-        # libfcgi drops who connects and then says nothing for 2 s
+        # send at once: libfcgi drops a client that sends nothing for 2 s
         self.sock = socket.socket(socket.AF_UNIX)
         self.sock.settimeout(timeout)
         self.sock.connect(path)
@@ -84,7 +84,8 @@ class Request:
                 return data[:length]
 
     def until(self, text):
-        """What came, once the text is in it; pieces are cut anywhere."""
+        """Reads until the text has come, which pieces may cut anywhere; returns
+        everything that was read."""
         got = b""
         while text not in got:
             piece = self.read()

@@ -7,7 +7,7 @@ import service
 
 
 class Host:
-    """One API host.  The first is the stack's own; others are begun here."""
+    """One API host.  The first is the stack's own; this class starts others."""
 
     def __init__(self, name, first=False, conf=""):
         self.name = name
@@ -23,7 +23,7 @@ class Host:
         return service.call(method, path, body, key, headers, to=self.port)
 
     def run(self, name, *arguments):
-        """A program of this host's, with its settings."""
+        """Runs a program of this host with the host's settings."""
         return subprocess.run(
             [os.path.join(self.state, "bin", name), "--config",
              os.path.join(self.state, "etc/sandlease.conf"), *arguments],
@@ -31,7 +31,7 @@ class Host:
             env={"PATH": os.environ["PATH"]})
 
     def reap(self, *arguments):
-        """One pass of this host's reaper: its summary."""
+        """Runs one pass of this host's reaper; its summary."""
         done = self.run("sandlease-reaper", *arguments)
         line = [l[l.index("{"):] for l in done.stdout.splitlines() if " reaper: {" in l]
         if len(line) != 1:
@@ -42,7 +42,6 @@ class Host:
         return summary
 
 
-# Columns that a read may write: when a key was used last is nobody's state.
 def rows(*without):
     """Every row of every table, as text, but those of the tables `without`."""
     tables = [r[0] for r in service.sql(

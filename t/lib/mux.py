@@ -32,7 +32,7 @@ class Mux:
         return name
 
     def ask(self, method, path, body=None, **more):
-        """(status, body) of the only request that runs."""
+        """(status, body) of the response to the only request that runs."""
         name = self.begin(method, path, body, **more)
         m = self.ws.json()
         equal((m["type"], m["id"], m.get("done")), ("response", name, True),

@@ -1,12 +1,13 @@
 # shellcheck shell=bash
-# node.sh: for tests in JavaScript: a Node that is new enough, and packages.
+# node.sh: finds a Node that is new enough, and packages, for tests in JavaScript.
 
 node_new_enough() { # COMMAND
 	"$1" -e 'process.exit(parseInt(process.versions.node) >= 20 ? 0 : 1)' \
 		2>/dev/null
 }
 
-# Prints NODE, the machine's, or the one that ./dev fetched; else nothing.
+# Prints the first of $NODE, the machine's Node and the one that ./dev fetched that
+# is new enough; else nothing.
 node_find_new() { # TOP
 	local candidate
 	for candidate in "${NODE:-node}" node "$1/var/node/node_modules/node/bin/node"; do
@@ -17,18 +18,18 @@ node_find_new() { # TOP
 	done
 }
 
-# node_directory FROM: where the packages of the lock file in FROM are kept.  It
-# is outside the checkout, so that a fresh clone finds them, and named after the
-# lock file's content, so that they are never out of date.
+# node_directory FROM: the directory for the packages of the lock file in FROM.
+# The directory is outside the checkout, so that a fresh clone finds the packages,
+# and named after the lock file's content, so that they are never out of date.
 node_directory() {
 	local sum
 	sum=$(sha256sum <"$1/package-lock.json") || return 1
 	printf '%s/sandlease/node-%s' "${XDG_CACHE_HOME:-${HOME:-/tmp}/.cache}" "${sum:0:16}"
 }
 
-# node_install FROM INTO: what the lock file in FROM names is in INTO, from npm
-# if it is not there yet.  INTO appears when it is complete; of two tests that
-# want it at once one installs it.
+# node_install FROM INTO: installs the packages of the lock file in FROM into INTO,
+# from npm, if INTO does not exist yet.  INTO appears when it is complete; of two
+# tests that want it at once one installs it.
 node_install() {
 	[ -d "$2/node_modules" ] || {
 		mkdir -p "${2%/*}" && (
@@ -44,6 +45,6 @@ node_fetch() { # FROM INTO
 		cp "$1/package.json" "$1/package-lock.json" "$new" || return 1
 	npm ci --prefix "$new" --ignore-scripts --no-audit --no-fund --prefer-offline \
 		--omit=optional --omit=peer 2>&1 8>&- | sed 's/^/# /'
-	# npm writes it last
+	# npm writes this file last
 	[ -f "$new/node_modules/.package-lock.json" ] && mv -T -- "$new" "$2"
 }

@@ -1,5 +1,5 @@
-"""paused.py: a worker of one request, or a reaper, that sleeps between intent and
-act."""
+"""paused.py: a worker of one request, or a reaper, that is paused between intent
+and act."""
 import json
 import os
 import signal
@@ -10,7 +10,7 @@ from service import setting, sql, until
 
 
 def _pause_so():
-    """Built once for a stack."""
+    """The path of pause.so, which is built once for a stack."""
     path = os.path.join(setting("STACK_DIR"), "pause.so")
     if not os.path.exists(path):
         subprocess.run(["cc", "-shared", "-fPIC", "-o", path, os.path.join(
@@ -54,20 +54,21 @@ class Paused:
         until("it stops", lambda: service.stat(self.process.pid)[1] == "T")
 
     def lose_its_connection(self):
-        """As when PostgreSQL was restarted: its locks are gone."""
+        """Ends the process's connection, and with it its locks, as a restart of
+        PostgreSQL does."""
         sql("SELECT pg_terminate_backend(pid, 60000) FROM pg_stat_activity WHERE"
             " application_name IN ('sandlease-api', 'sandlease-reaper') AND"
             " pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory')")
 
     def go_on(self):
-        """What it answered in the end."""
+        """Continues the worker; the status of its answer."""
         os.kill(self.process.pid, signal.SIGCONT)
         answer = self.process.stdout.read()
         self.process.wait(service.PATIENCE)
         return int(answer.split(b"\r\n")[0].split()[1])
 
     def finish(self):
-        """It goes on to its end."""
+        """Continues the process and waits for its end."""
         os.kill(self.process.pid, signal.SIGCONT)
         self.process.stdout.read()
         self.process.wait(service.PATIENCE)

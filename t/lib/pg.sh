@@ -41,7 +41,7 @@ pg_end() {
 
 pg_migrate() { stack_admin migrate --sql "$STACK_STATE/sql"; }
 
-# pg_begin: a cluster, a database, the schema.
+# pg_begin: starts a cluster with a database and the schema.
 pg_begin() {
 	STACK_BUILD=${top_builddir:-$TOP/build}
 	[ -x "$STACK_BUILD/sandlease-admin" ] || skip_all "sandlease-admin is not built"
@@ -55,8 +55,8 @@ pg_begin() {
 	pg_open main
 }
 
-# The prepared cluster has the checkout's migrations.  With SQL_DIR functions
-# may differ, which a migration replaces; other migrations need a new cluster.
+# The prepared cluster has the checkout's migrations.  If only functions differ in
+# SQL_DIR, a migration replaces them; other migrations need a new cluster.
 pg_schema() {
 	local copied=no
 	[ -n "${SQL_DIR:-}" ] && ! diff -rq "$SQL_DIR/migrations" "$TOP/sql/migrations" >/dev/null ||
@@ -70,7 +70,7 @@ pg_schema() {
 
 declare -A PG_IN=() PG_OUT=()
 
-# pg_open NAME: a psql of its own.
+# pg_open NAME: opens a connection with a psql of its own.
 pg_open() {
 	local in out pipe=$STACK_DIR/$1
 	mkfifo "$pipe.in" "$pipe.out"
@@ -80,7 +80,7 @@ pg_open() {
 	ask "$1" "SET application_name = '$1'"
 }
 
-# tell NAME SQL: sends it; hear NAME: waits for what came of it.
+# tell NAME SQL: sends SQL; hear NAME: waits for its result.
 tell() { printf '%s;\n\\echo =end=\n' "$2" >&"${PG_IN[$1]}"; }
 
 hear() {
@@ -95,7 +95,8 @@ hear() {
 
 ask() { tell "$1" "$2" && hear "$1"; }
 
-# stands NAME: it waits for a lock.  Asked until it is so, or it has answered.
+# stands NAME: waits until the connection waits for a lock; fails when it never
+# does.
 stands() {
 	wait_for "$PATIENCE" pg_is_waiting "$1"
 }
@@ -104,17 +105,17 @@ pg_is_waiting() {
 		WHERE application_name = '$1' AND wait_event_type = 'Lock'")" = 1 ]
 }
 
-# q SQL: what it answers, columns divided by "|"; of an error only its SQLSTATE.
+# q SQL: prints the rows, columns divided by "|"; of an error only its SQLSTATE.
 q() { ask main "$1"; }
 
-# must SQL: preparation; nothing makes sense when it fails.
+# must SQL: prepares a test, and ends the script when SQL fails.
 must() {
 	local out
 	out=$(q "$1")
 	[[ $out != *ERROR:* ]] || die "$out: $1"
 }
 
-# pg_run_world PROGRAM: one below t/unit, whose TAP is the test's.
+# pg_run_world PROGRAM: runs a program below t/unit; its TAP is that of the test.
 pg_run_world() {
 	local from=$STACK_BUILD/t/unit/$1
 	[ -x "$from" ] || skip_all "$1 is not built (make check builds it)"

@@ -1,7 +1,7 @@
 """processes.py: background processes of a session, as its client sees them.
 
     import processes
-    processes.SID = create()["id"]     # whose, unless a call says
+    processes.SID = create()["id"]     # the session, unless a call names one
     pid = start("echo hi")
     ended(pid)
 """
@@ -35,7 +35,7 @@ def logs(pid, query="", sid=None):
 
 
 def ended(pid, sid=None):
-    """What is known of it once it has ended."""
+    """The record of the process, once it has ended."""
     return until(pid + " has ended", lambda: show(pid, sid)["status"]
                  != "running" and show(pid, sid))
 

@@ -1,9 +1,9 @@
-"""What /proc says of processes."""
+"""procfs.py: reads facts about processes from /proc."""
 import os
 
 
 def stat(pid):
-    """(command, state, parent, start time), or None when it is gone."""
+    """(command, state, parent, start time), or None when the process is gone."""
     try:
         with open("/proc/%d/stat" % pid, encoding="utf-8") as f:
             text = f.read()
@@ -15,7 +15,8 @@ def stat(pid):
 
 
 def alive(pid):
-    """Its first thread is a zombie while others still hold what it had open."""
+    """Whether any thread lives: the first one may be a zombie while others still
+    hold the process's files open."""
     seen = stat(pid)
     if seen is None:
         return False

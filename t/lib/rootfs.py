@@ -1,9 +1,9 @@
-"""rootfs.py: a small Debian for a class, of packages that this host has.
+"""rootfs.py: makes a small Debian for a class, of packages that this host has.
 
     rootfs.why_not()            # why it cannot be made here, or nothing
     rootfs.make("/a/new/dir")   # owned by the service's user
 
-It needs no network and a few seconds; t/sandbox/rootfs.t has mmdebstrap make one.
+This needs no network and a few seconds; t/sandbox/rootfs.t uses mmdebstrap.
 """
 import os
 import shutil
@@ -12,7 +12,7 @@ import subprocess
 PACKAGES = ("apt", "base-files", "bash", "coreutils", "dash", "debianutils", "diffutils",
             "dpkg", "findutils", "grep", "gzip", "hostname", "libc-bin", "login", "mawk", "mount",
             "passwd", "perl-base", "procps", "python3", "sed", "tar", "util-linux")
-# what the packages' own scripts would make
+# directories that the packages' own scripts would make
 DIRS = ("etc/apt/apt.conf.d", "etc/apt/preferences.d", "etc/apt/sources.list.d", "opt", "proc", "root", "run", "srv", "sys", "tmp",
         "dev", "var/backups", "var/cache/apt/archives/partial", "var/lib/apt/lists/partial",
         "var/lib/dpkg/info", "var/lib/dpkg/updates", "var/lib/dpkg/triggers", "var/log/apt", "usr/local/bin",
@@ -32,7 +32,7 @@ def why_not():
 
 
 def closure():
-    """PACKAGES and what they need, as far as it is installed here."""
+    """PACKAGES and the packages that they depend on, as far as installed here."""
     needed = output("apt-cache", "depends", "--recurse", "--installed", "--no-recommends",
                     "--no-suggests", "--no-conflicts", "--no-breaks", "--no-replaces",
                     "--no-enhances", *PACKAGES)
@@ -53,13 +53,13 @@ def files_of(packages):
 
 
 def copy(root, files):
-    """Whatever the list names, with the directories it needs."""
+    """Copies the files of the list, with the directories they need."""
     feed = subprocess.Popen(["tar", "-c", "-C", "/", "--no-recursion", "-T", "-"],
                             stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     take = subprocess.Popen(["tar", "-x", "-p", "--no-same-owner", "--keep-directory-symlink",
                              "-C", root], stdin=feed.stdout)
     feed.stdout.close()
-    # a path through a merged directory belongs where that leads
+    # a path through a link (/bin is a link to /usr/bin) becomes its real path
     real = {os.path.join(os.path.realpath(os.path.dirname(path)), os.path.basename(path)) for path in files}
     feed.stdin.write("".join("%s\n" % path[1:] for path in sorted(real)).encode())
     feed.stdin.close()

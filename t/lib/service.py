@@ -29,9 +29,9 @@ STACK_SH = os.path.join(TOP, "t/lib/stack.sh")
 
 
 def begin(conf="", disk_mb=0, cgroup=None):
-    """The rest of the file runs with a service around it.  `conf`: settings,
-    one per line.  `disk_mb`: its state is on a file system of that size, which
-    only root can have; ask cannot_mount() first.  `cgroup`: "none"."""
+    """Starts a service for the rest of the test file.  `conf`: settings, one per
+    line.  `disk_mb`: the service's state is on a file system of that size, which
+    only root can mount; call cannot_mount() first.  `cgroup`: "none"."""
     if "STACK_DIR" not in os.environ:
         os.environ["STACK_CONF"] = conf
         if cgroup:
@@ -60,7 +60,7 @@ def cannot_mount():
 
 
 def setting(name):
-    """What STACK_STATE, SANDLEASE_API_KEY, ... are here."""
+    """The value of STACK_STATE, SANDLEASE_API_KEY, ... of this service."""
     return os.environ[name]
 
 
@@ -89,7 +89,7 @@ def port():
 
 
 def whole(answer):
-    """Its body.  A stream on which nothing but heartbeats comes fails."""
+    """The body of an answer.  A stream that sends only heartbeats fails."""
     if answer.headers["Content-Type"] != "text/event-stream":
         return answer.read()
     body, hope = b"", Hope()
@@ -104,8 +104,8 @@ def whole(answer):
 
 def call(method, path, body=None, key=None, headers=None, timeout=PATIENCE,
          to=None):
-    """One request.  `body`: bytes as they are, anything else as JSON.  `key`:
-    "" for none.  `to`: another port of nginx's."""
+    """Sends one request.  `body`: bytes as they are, anything else as JSON.
+    `key`: "" for none.  `to`: another port of nginx."""
     sent = dict(headers or {})
     if key != "":
         sent["Authorization"] = "Bearer " + (
@@ -124,12 +124,12 @@ def call(method, path, body=None, key=None, headers=None, timeout=PATIENCE,
     return reply
 
 
-# Whatever is asked of sessions' own programs may say anything.
+# The answers of these paths come from programs in sessions and may have any text.
 OF_A_SESSION = re.compile("/v1/sessions/[^/]+/(api|files|archive|proxy|ws)")
 
 
 def check_no_host(path, reply):
-    """No answer of ours names a directory of the host's."""
+    """Checks that the service's own answer names no directory of the host."""
     if reply.status < 400 and (OF_A_SESSION.match(path) or
                                not path.startswith("/v1/")):
         return
@@ -139,7 +139,7 @@ def check_no_host(path, reply):
 
 
 def in_background(*request):
-    """A call under way; join() gives its reply."""
+    """Begins a call; join() gives its reply."""
     class Call(threading.Thread):
         reply = None
 
@@ -163,7 +163,7 @@ def expect(status, reply):
 
 
 def problem(reply, status, code, field=None):
-    """The native dress of an error: all of its members."""
+    """Checks an error in the native format, problem+json, with all its members."""
     expect(status, reply)
     if reply.header("Content-Type") != "application/problem+json":
         raise AssertionError("no problem document: %r" % reply)
@@ -180,7 +180,7 @@ def problem(reply, status, code, field=None):
 
 
 def container_error(reply, status, code):
-    """The data plane's dress."""
+    """Checks an error in the format of the data plane."""
     expect(status, reply)
     doc = reply.json
     missing = {"code", "message", "context", "httpStatus",
@@ -195,8 +195,8 @@ def at(sid, rest=""):
 
 
 def create(key=None, **body):
-    """A session that is ready; the service answers 202 after 10 s unless it is
-    asked for more."""
+    """Creates a session and waits until it is ready; without `wait` the service
+    would answer 202 after 10 s."""
     return expect(201, call("POST", "/v1/sessions?wait=60", body, key)).json
 
 
@@ -205,7 +205,7 @@ def get(sid, key=None):
 
 
 def execute(sid, command, key=None, **more):
-    """What the command printed; it must have succeeded."""
+    """Runs a command that must succeed; its output."""
     r = expect(200, call("POST", at(sid, "/api/execute"),
                          dict(more, command=command), key)).json
     if r["exitCode"] != 0:
@@ -216,7 +216,7 @@ def execute(sid, command, key=None, **more):
 # ---- behind the scenes
 
 def stack(*words, check=True):
-    """A function of t/lib/dev-stack.sh; what it printed."""
+    """Calls a function of t/lib/dev-stack.sh; its output."""
     done = subprocess.run(["bash", STACK_SH, "do", *words], text=True,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           check=False)
@@ -230,7 +230,8 @@ def program(name):
 
 
 def run(name, *arguments, env=None, stdin=b""):
-    """A program of ours with this service's settings; it drops root itself."""
+    """Runs one of our programs with this service's settings; the program drops
+    root itself."""
     return subprocess.run(
         [program(name), "--config", setting("SANDLEASE_CONFIG"), *arguments],
         input=stdin, capture_output=True, cwd="/", check=False,
@@ -238,7 +239,7 @@ def run(name, *arguments, env=None, stdin=b""):
 
 
 def admin(*words):
-    """sandlease-admin must succeed; what it printed."""
+    """Runs sandlease-admin, which must succeed; its output."""
     done = run("sandlease-admin", *words)
     if done.returncode != 0:
         raise AssertionError("admin %s: %s" % (" ".join(words), done.stderr))
@@ -250,7 +251,7 @@ def new_key(org, user, *more):
 
 
 def reap(*arguments):
-    """One pass.  (exit status, what it printed, its summary)"""
+    """Runs one pass of the reaper; (exit status, output, summary)."""
     done = run("sandlease-reaper", *arguments)
     text = done.stdout.decode()
     lines = [l[l.index("{"):] for l in text.splitlines() if " reaper: {" in l]
@@ -263,7 +264,7 @@ def reap(*arguments):
 
 
 def configure(**settings):
-    """Changes settings; who runs already does not notice."""
+    """Changes settings; programs that run already do not notice."""
     with open(setting("SANDLEASE_CONFIG"), "r+", encoding="utf-8") as f:
         lines = [l for l in f.read().splitlines()
                  if l.split("=")[0].strip() not in settings]
@@ -274,7 +275,7 @@ def configure(**settings):
 
 
 def restart(environment=""):
-    """New workers, with NAME=VALUE in their environment if given."""
+    """Restarts the workers, with NAME=VALUE in their environment if given."""
     stack("api_stop")
     stack("eval", "AS_ENV=(%s); api_start" % environment)
 
@@ -290,8 +291,9 @@ def psql_environment():
 
 
 class Psql:
-    """A psql that stays: a new one for each question costs more than most
-    questions.  It ends with the first error, as a psql of its own would."""
+    """A psql that serves many questions: to start one for each question costs
+    more than most questions.  It ends with the first error, as a psql for one
+    question does."""
 
     END = "=end of the answer="
 
@@ -304,7 +306,7 @@ class Psql:
             encoding="utf-8", env=psql_environment())
 
     def ask(self, text, values=()):
-        """Its lines; None when psql has ended before the last of them."""
+        """The lines of the answer; None when psql has ended before the last."""
         names = "".join("\\set v%d '%s'\n" % (
             number, str(value).replace("\\", "\\\\").replace("'", "''")
             .replace("\n", "\\n")) for number, value in enumerate(values, 1))
@@ -322,7 +324,7 @@ class Psql:
         return None
 
     def end(self):
-        """Gone, connection and all; its complaints."""
+        """Ends psql and its connection; the text of its stderr."""
         try:
             self.process.stdin.close()
         except BrokenPipeError:
@@ -334,11 +336,11 @@ class Psql:
             return self.said.read()
 
 
-IDLE = []  # of class Psql: as many as threads have asked at once
+IDLE = []  # Psql objects without a question: one for each thread that asked at once
 
 
 def psql_idle():
-    """One whose connection still stands and that remembers nothing."""
+    """A Psql whose connection still stands and has no state of its own."""
     while True:
         try:
             psql = IDLE.pop()
@@ -350,7 +352,7 @@ def psql_idle():
 
 
 def sql(text, *values):
-    """Rows as lists of strings; values stand as :'v1', :'v2', ... in text."""
+    """The rows as lists of strings; in `text` the values are :'v1', :'v2', ..."""
     psql = psql_idle()
     lines = psql.ask(text, values)
     if lines is None:
@@ -363,8 +365,8 @@ def sql(text, *values):
 
 
 def next_event(answer):
-    """The next event of a stream; None at the end.  Heartbeats are not one, and
-    a stream on which nothing else comes fails."""
+    """The next event of a stream; None at the end.  Heartbeats are no events, and
+    a stream that sends nothing else fails."""
     hope = Hope()
     while True:
         line = answer.readline()
@@ -376,8 +378,8 @@ def next_event(answer):
 
 
 class Held:
-    """`with Held(SQL):` a transaction of somebody else's that has done that
-    and does not end."""
+    """`with Held(SQL):` another connection has run SQL in a transaction that stays
+    open."""
 
     def __init__(self, text):
         self.psql = subprocess.Popen(
@@ -403,8 +405,8 @@ def value(text, *values):
     return sql(text, *values)[0][0]
 
 
-# The history of a session is a chain: each event says from where, and the last
-# one where the row is now.  Who, which trace and how long are in all of them.
+# The history of a session is a chain: each event names the state before it, and
+# the last event names the row's state.  Every event has actor, trace and duration.
 UNTOLD = """
 WITH told AS (
     SELECT e.*, e.detail->>'from' AS was,
@@ -442,7 +444,7 @@ SELECT session_id, kind, what, 'by ' || coalesce(actor, '-'),
 
 
 def untold():
-    """Changes of a session or its lease that its history does not tell."""
+    """Changes of a session or its lease that are missing in its history."""
     return [" ".join(row) for row in sql(UNTOLD)]
 
 
@@ -453,7 +455,7 @@ def log(name):
 
 
 def until(what, question, seconds=PATIENCE):
-    """Asks until the answer is true, and returns it."""
+    """Calls question() until its answer is true, and returns the answer."""
     end = time.monotonic() + seconds
     while True:
         answer = question()
@@ -467,8 +469,8 @@ def until(what, question, seconds=PATIENCE):
 # ---- processes
 
 def job(sid, mark, key=None, before="", count=1):
-    """A background job of a session, `sleep MARK`, once it runs; its pids as
-    the host numbers them.  `count`: how many of that mark there are then."""
+    """Starts a background job in a session, `sleep MARK`, and waits until it runs;
+    its pids as the host numbers them.  `count`: the jobs of that mark then."""
     execute(sid, before + "sleep %s >/dev/null 2>&1 &" % mark, key)
     return until("sleep %s runs" % mark, lambda: len(running(mark)) == count
                  and running(mark))
@@ -491,7 +493,8 @@ def workers():
 
 @contextlib.contextmanager
 def starts_left_alone():
-    """Nobody goes on with a start meanwhile but whoever asks for it."""
+    """Stops the worker that finishes starts: meanwhile a start goes on only in a
+    call that asks for it."""
     pid = next(p for p in workers() if stat(p)[0] == "sandlease-start")
     os.kill(pid, signal.SIGSTOP)
     try:
@@ -516,14 +519,15 @@ def init_of(pid):
 
 
 def bwrap_of(init):
-    """0 when it is gone: then whoever takes in orphans is the parent."""
+    """The pid of init's bwrap, or 0 when it is gone: then init's parent is the
+    process that adopts orphans."""
     above = (stat(init) or (0, 0, 0))[2]
     return above if (stat(above) or ("",))[0] == "bwrap" else 0
 
 
 def end_sandbox(pid):
-    """Kills the sandbox in which `pid` runs, behind the provider's back, and
-    waits for its end.  bwrap is the last to go: until then the sandbox runs."""
+    """Kills the sandbox in which `pid` runs, without the provider, and waits for
+    its end.  bwrap ends last: until then the sandbox counts as running."""
     init = init_of(pid)
     bwrap = bwrap_of(init)
     os.kill(init, signal.SIGKILL)
@@ -537,7 +541,7 @@ def inside():
 
 
 def named(pids, name):
-    """Those whose name begins so; one that is gone has none."""
+    """The pids whose name begins so; a process that is gone has no name."""
     return sorted(pid for pid in pids
                   if (stat(pid) or ("",))[0].startswith(name))
 
@@ -553,7 +557,7 @@ def wrappers():
 
 
 def command_line(pid):
-    """Its words; none when it is dead or gone."""
+    """The words of the process's command line; none when it is dead or gone."""
     try:
         with open("/proc/%d/cmdline" % pid, "rb") as f:
             return list(filter(None, f.read().split(b"\0")))

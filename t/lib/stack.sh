@@ -31,11 +31,12 @@ for stack_lib in say place packages build kernel daemon postgres stack cluster; 
 	. "$TOP/t/lib/dev-$stack_lib.sh" || exit 1
 done
 
-# Programs other than ./dev must not see what tests say about a stack as TAP.
+# Messages about a stack are TAP comments, so that no TAP reader takes them for
+# results.
 stack_diag() { sed 's/^/# /' >&2; }
 
-# A port nobody listens on, nor another stack is about to: a link in /tmp that
-# leads to the directory of the stack that has it.  SANDLEASE_TEST_PORTS="first
+# A port on which no program listens and that no other stack has claimed: the claim
+# is a link in /tmp to the directory of the stack.  SANDLEASE_TEST_PORTS="first
 # last" narrows the choice.
 stack_free_port() {
 	local first last port claim tries
@@ -53,7 +54,8 @@ stack_free_port() {
 	die "no port from $first to $last is free"
 }
 
-# stack_is_gone DIRECTORY: whoever made it was killed before it could clean up.
+# stack_is_gone DIRECTORY: whether the script that made the stack is dead, so that
+# it can no longer clean up.
 stack_is_gone() {
 	local pid start
 	[ -e "$1" ] || return 0
@@ -65,7 +67,7 @@ stack_release_ports() {
 	find /tmp -maxdepth 1 -name 'slt-port-*' -lname "$STACK_DIR" -delete
 }
 
-# Why no stack can be had here, or nothing.
+# Prints why no stack can run here, or nothing.
 stack_missing() {
 	local p
 	for p in sandlease-api sandlease-admin sandlease-reaper sandlease-agent sandlease-ws; do
@@ -77,7 +79,7 @@ stack_missing() {
 	[ -f "$TOP/nginx/render" ] || echo "nginx/ holds no configuration"
 }
 
-# Tests make many sessions; those about quotas say which they want.
+# Tests make many sessions; the tests of quotas set their own limits.
 stack_without_quotas() {
 	local q
 	for q in sessions active creates_per_minute previews disk_mb; do
@@ -107,19 +109,19 @@ stack_export() {
 	SANDLEASE_API_KEY=$(stack_make_key) || die "no key could be made"
 	export SANDLEASE_URL SANDLEASE_PREVIEW_URL SANDLEASE_CONFIG \
 		SANDLEASE_API_KEY STACK_DIR STACK_STATE STACK_RUN STACK_NAME
-	# for `do`, in another process
+	# `do` reads it in another process
 	export STACK_PORT STACK_PREVIEW_PORT STACK_BUILD STACK_FSYNC \
 		STACK_CONF="${STACK_CONF:-}" CGROUP LOGS
 }
 
-# A small file system; in a mount namespace of its own it cannot outlive us.
+# Mounts a small file system; in a mount namespace of its own it ends with us.
 stack_mount() {
 	mkdir "$STACK_STATE" &&
 		mount -t tmpfs -o "size=${STACK_DISK_MB}m,mode=755,nr_inodes=$((STACK_DISK_MB * 32))" \
 			sandlease-test "$STACK_STATE" || die "no file system can be mounted"
 }
 
-# A copy of the prepared cluster, or one made from nothing.
+# Starts a copy of the prepared cluster, or one made from nothing.
 stack_database() {
 	local copied=no
 	pg_find
@@ -149,8 +151,8 @@ stack_up() {
 	nginx_start
 }
 
-# stack_begin: starts one, ends it with the script.  A machine that cannot have
-# one skips the whole test; `skip_all` is tap.sh's.
+# stack_begin: starts a stack, which ends with the script.  A machine that cannot
+# run one skips the whole test; `skip_all` is tap.sh's.
 stack_begin() {
 	local why
 	STACK_BUILD=${top_builddir:-$TOP/build}
@@ -241,7 +243,7 @@ ${2:-}"
 	)
 }
 
-# host_on NAME FUNCTION...: of t/lib/dev-stack.sh, on that host.
+# host_on NAME FUNCTION...: calls a function of t/lib/dev-stack.sh on that host.
 host_on() {
 	local name=$1
 	shift

@@ -1,17 +1,18 @@
-"""Test Anything Protocol, and what a test does when its world is missing."""
+"""tap.py: prints the Test Anything Protocol, and skips tests that cannot run."""
 import os
 import sys
 import time
 import traceback
 
 # Seconds that anything may take that a test waits for.
-# wait: against hanging, never a measure; who looks for faults has less
+# wait: against hanging, never a measure; t/mutation sets less
 PATIENCE = int(os.environ.get("TAP_PATIENCE", 120))
 
 
 class Hope:
-    """That something comes on a stream whose heartbeats would keep a reader
-    waiting for ever: `lives()` at each of them raises when it is in vain."""
+    """The limit of a wait for an event on a stream whose heartbeats would keep a
+    reader waiting for ever: call lives() at each heartbeat; it raises when the
+    time is over."""
 
     def __init__(self):
         self.end = time.monotonic() + PATIENCE
@@ -35,7 +36,7 @@ def ok(claim, name, detail=""):
         for line in str(detail)[:2000].splitlines():
             print(f"# {line}", flush=True)
     if not claim and os.environ.get("TAP_UNTIL_FAILURE"):
-        sys.exit(1)  # whoever set it wants no more
+        sys.exit(1)  # the first failure is enough
     return bool(claim)
 
 
@@ -65,7 +66,7 @@ def done():
 
 
 def run(tests, *arguments):
-    """Runs functions; their names are the sentences they prove."""
+    """Runs functions; the name of each is the sentence that it proves."""
     if callable(tests):
         return run_cases(tests, *arguments)
     for test in tests:

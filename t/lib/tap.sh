@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# tap.sh: saying ok, for test scripts.  The plan is printed last.
+# tap.sh: prints TAP for test scripts.  The plan is printed last.
 #
 #   . "$top_srcdir/t/lib/tap.sh"
 #   ok "names are unique" test -z "$(sort names | uniq -d)"
@@ -15,7 +15,7 @@ pass() { printf 'ok %d - %s\n' $((++tap_count)) "$1"; }
 fail() {
 	printf 'not ok %d - %s\n' $((++tap_count)) "$1"
 	tap_failed=$((tap_failed + 1))
-	[ -z "${TAP_UNTIL_FAILURE:-}" ] || exit 1 # whoever set it wants no more
+	[ -z "${TAP_UNTIL_FAILURE:-}" ] || exit 1 # the first failure is enough
 }
 
 # ok NAME COMMAND...
@@ -69,7 +69,7 @@ none() {
 
 skip() { printf 'ok %d - %s # SKIP %s\n' $((++tap_count)) "$1" "$2"; }
 
-# skip_all REASON: nothing here can be tried.
+# skip_all REASON: skips the whole script.
 skip_all() {
 	printf '1..0 # SKIP %s\n' "$1"
 	exit 0

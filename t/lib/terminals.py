@@ -1,4 +1,4 @@
-"""terminals.py: terminals of a session, as a client without WebSocket has them.
+"""terminals.py: terminals of a session, as a client without WebSocket uses them.
 
     t = Terminal(sid)
     t.type("echo hi\\r")
@@ -24,7 +24,7 @@ def path(sid, tid="", rest=""):
 
 
 def opened(sid, **wish):
-    """What is told of a terminal that is made or found."""
+    """Makes or finds a terminal; its record in the answer."""
     return expect(200, call("POST", path(sid), wish)).json["terminal"]
 
 
@@ -33,7 +33,7 @@ def show(sid, tid="default"):
 
 
 class Screen(pyte.Screen):
-    """What python3-pyte shows of a terminal's output."""
+    """The screen that python3-pyte draws from a terminal's output."""
 
     def __init__(self, cols, rows):
         super().__init__(cols, rows)
@@ -42,7 +42,7 @@ class Screen(pyte.Screen):
 
     def draw_up_to_date(self, text):
         """`text`: all output since the beginning."""
-        end = len(text)  # another thread may make it longer
+        end = len(text)  # another thread may append to the output
         self.stream.feed(text[self.drawn:end])
         self.drawn = end
         return self
@@ -53,8 +53,8 @@ class Screen(pyte.Screen):
 
 
 class Client(threading.Thread):
-    """Follows a terminal; `text` is what has come.  `slow`: it does not read
-    until start()."""
+    """Follows a terminal; `text` is the output so far.  `slow`: the client does
+    not read until start()."""
 
     def __init__(self, sid, tid="default", query="", slow=False, **headers):
         super().__init__(daemon=True)
@@ -67,7 +67,7 @@ class Client(threading.Thread):
         equal((self.answer.status, self.answer.headers["Content-Type"]),
               (200, "text/event-stream"), "stream")
         self.text = b""
-        self.events = []  # all but output
+        self.events = []  # all events but output
         self.stream = self._events()
         _, first = next(self.stream)
         equal(first["type"], "ready", "the first event")
@@ -103,16 +103,16 @@ class Client(threading.Thread):
         self.events.append(event)
 
     def wait(self, pattern, since=0):
-        """Where something that fits is in the text, once it is."""
+        """Waits until the pattern fits in the text; where the match ends."""
         def look():
             return re.search(pattern.encode(), self.text[since:], re.S)
-        # more may come at once, and `$` would fit no more
+        # the match is kept: more output may follow, and then `$` fits no more
         found = until("%r comes; %r" % (pattern, self.text[-200:]), look)
         return since + found.end()
 
     def lines(self):
-        """What the screen shows now.  It is drawn only when a test looks at
-        it, because that takes seconds for megabytes of output."""
+        """The lines on the screen.  The screen is drawn only when a test looks
+        at it, because that takes seconds for megabytes of output."""
         return [line.rstrip() for line in
                 self.screen.draw_up_to_date(self.text).display]
 
@@ -129,7 +129,7 @@ class Client(threading.Thread):
         until("the cursor is at %d, %d" % (row, column), there)
 
     def exit(self):
-        """How it has ended, once it has."""
+        """Waits for the end of the terminal; its `exit` event."""
         self.join(service.PATIENCE)
         equal(self.events[-1]["type"], "exit", "the last event")
         return self.events[-1]
@@ -141,7 +141,7 @@ class Client(threading.Thread):
 
 
 class Terminal(Client):
-    """One that is made, with a client."""
+    """A new terminal with its client."""
 
     def __init__(self, sid, tid="default", **wish):
         self.sid, self.tid = sid, tid
@@ -157,14 +157,14 @@ class Terminal(Client):
         equal(r["written"], len(text.encode()), "what it took")
 
     def run_in(self, command, wanted):
-        """Types a command at the prompt and waits for what it says."""
+        """Types a command at the prompt and waits for the wanted output."""
         self.wait(r"\$ $")
         since = len(self.text)
         self.type(command + "\r")
         return self.wait(wanted, since)
 
     def resize(self, cols, rows):
-        """Clears the screen, too: what it shows then was drawn afterwards."""
+        """Resizes and clears the screen, so that it shows only later output."""
         self.lines()
         self.screen.resize(rows, cols)
         self.screen.erase_in_display(2)

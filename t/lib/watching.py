@@ -1,4 +1,4 @@
-"""watching.py: api/watch and api/watch/check of a Box, whose files we see from outside."""
+"""watching.py: api/watch and api/watch/check of a Box; tests change its files from outside."""
 import json
 import os
 import shutil
@@ -25,7 +25,7 @@ class World:
             f.write("x")
 
     def fresh(self, name):
-        """A directory of its own for a case; as the session calls it."""
+        """Makes a directory for a case; its path in the session."""
         shutil.rmtree(self.here(name), ignore_errors=True)
         os.mkdir(self.here(name))
         return "/workspace/" + name
@@ -54,13 +54,13 @@ class Watch:
         self.first = self.next()
 
     def next(self):
-        """The next event; None at the end.  One that never comes fails."""
+        """The next event; None at the end.  Fails when no event comes."""
         end = time.monotonic() + PATIENCE
         while True:
             event = self._next()
             if event is None or event.startswith(b"data: "):
                 return event and json.loads(event[6:])
-            assert time.monotonic() < end, "nothing comes"  # but heartbeats
+            assert time.monotonic() < end, "nothing comes"  # only heartbeats come
 
     def _next(self):
         while b"\n\n" not in self.text:
@@ -83,13 +83,13 @@ class Watch:
         return found
 
     def until(self, name, kind="create"):
-        """The same, short: (eventType, path below /workspace)."""
+        """events_until(), each as (eventType, path below /workspace)."""
         return [(e["eventType"], e["path"][len("/workspace/"):])
                 if e["type"] == "event" else (e["type"], "")
                 for e in self.events_until(name, kind)]
 
     def mark(self, name):
-        """All that came before a file of that name."""
+        """Makes a file of that name; the events that came before its own."""
         self.world.put(name)
         return self.until(name)[:-1]
 
@@ -101,7 +101,7 @@ class Watch:
 
 
 class Stopped:
-    """While the wrapper does not run, the kernel keeps what happens."""
+    """Stops the wrapper for a `with`; meanwhile the kernel queues the changes."""
 
     def __init__(self, box):
         self.pid = box.named("sandlease-wrap")[-1]

@@ -6,7 +6,7 @@
     ws.close()          # 1000, the server's close code
 
 The library writes and checks the handshake, frames, masks and close codes.
-What a server must not send raises the library's own exception.
+A server's violation of the protocol raises the library's own exception.
 """
 import http.client
 import json
@@ -55,7 +55,7 @@ class WebSocket:
         self.sock.settimeout(timeout)
         self.sock.connect(address)
         self.pings, self.pongs = 0, []
-        self.frames = []  # received, not yet asked for
+        self.frames = []  # received, not yet read by the test
         self.lock = threading.Lock()  # a thread may send while another receives
         self.library = ClientConnection(
             WebSocketURI(False, "127.0.0.1", 80, path, ""), max_size=None,
@@ -128,7 +128,7 @@ class WebSocket:
     # ---- messages
 
     def send(self, message):
-        """Text, bytes, or anything else as JSON."""
+        """Sends text, bytes, or anything else as JSON."""
         if isinstance(message, bytes):
             self._send(self.library.send_binary, message)
         else:
@@ -136,7 +136,7 @@ class WebSocket:
             self._send(self.library.send_text, text.encode())
 
     def send_piece(self, data, first=False, last=False):
-        """A part of a text message that is sent in several frames."""
+        """Sends a part of a text message that is sent in several frames."""
         if first:
             self._send(self.library.send_text, data, last)
         else:

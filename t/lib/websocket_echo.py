@@ -1,7 +1,7 @@
 """websocket_echo.py: a WebSocket server for the apps of tests, in a sandbox.
 
 SOURCE is put before the app's own text.  Both ends of a preview or of proxy/
-are Debian's python3-websockets, so that what changes on the way is seen.
+are Debian's python3-websockets, so that a change on the way is noticed.
 """
 
 SOURCE = r"""
