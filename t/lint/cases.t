@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""Every case of the lease's contract is a test of that name.
+"""Tests that every case of the lease's contract is a test of that name.
 
 A name is compared by its letters and digits only: a function's underscores and a
-sentence's commas are the same.  It may go on after the sentence.
+sentence's commas are the same.  A test's name may go on after the sentence.
 """
 import os
 import re
@@ -43,7 +43,7 @@ def bare(text):
 
 
 def names(text):
-    """What a file's tests may be called: cases, strings that were joined,
+    """The names that a file's tests may have: cases, strings that were joined,
     and the names of cmocka's tests."""
     for name in re.findall(r"(?m)^@case\ndef (\w+)\(", text):
         yield bare(name)

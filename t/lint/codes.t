@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""The table of error codes is the whole vocabulary: each is used, by us or by
-nginx, and neither nginx nor the documents know another.
+"""Tests that the table of error codes is complete: each code is used, by our
+programs or by nginx, and neither nginx nor the documents have another.
 
-The compiler sees a misspelt constant.  What it does not see is here: rows that
-nobody uses, words in configuration and prose, and a number where json_pack()
+The compiler sees a misspelt constant.  This test sees the rest: rows that no
+program uses, words in configuration and prose, and a number where json_pack()
 takes a string.
 """
 import glob
@@ -30,7 +30,7 @@ VARIABLES = re.compile(r"SANDLEASE_|PREVIEW_PORT$|PIP_|NPM_|OMP_|PER_SESSION_SAN
 
 
 def read(*patterns):
-    """The texts by name of all files that fit."""
+    """The texts by name of all files that match."""
     texts = {}
     for pattern in patterns:
         for path in sorted(glob.glob(os.path.join(TOP, pattern), recursive=True)):
@@ -44,7 +44,7 @@ def all_of(claim, wrong):
 
 
 def nginx_codes():
-    """What nginx answers with by itself: in bodies, and by the map of codes."""
+    """The codes of nginx's own answers: in bodies, and in the map of codes."""
     for name, text in read("nginx/*.in").items():
         for word in re.findall(r'"(?:code|reason)": ?"(\w+)"', text):
             yield name, word.lower()

@@ -1,5 +1,6 @@
 #!/bin/bash
-# The README's Configuration section is the table that the programs read.
+# Tests that the README's Configuration section is the table that the programs
+# read.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 cd "$top_srcdir" || exit 1
 
@@ -18,9 +19,9 @@ none "every setting stands in the README, word for word" \
 	"$(diff <(section) <(printf '%s\n' "$settings"))"
 none "nothing is described twice" "$(section | cut -d'|' -f2 | sort | uniq -d)"
 
-# ---- the example has every default as it is
+# ---- the example has every default value
 
-effective() { # FILE: what a program makes of it
+effective() { # FILE: the settings that a program reads from it
 	"$api" --config "$1" --print
 }
 example=$(mktemp) && empty=$(mktemp) || exit 1
@@ -29,8 +30,8 @@ is "$(grep -cE '^[a-z_]+ =' "$example")" "$(section | wc -l)" "the example has e
 is "$(effective "$example")" "$(effective "$empty")" "with its default, once it is uncommented"
 rm -f "$example" "$empty"
 
-# Whoever tries the service with ./dev up must meet what production has: it may
-# say where things are, and nothing else.
+# ./dev up must behave as production does: its settings may say where files and
+# ports are, and nothing else.
 PLACES='database run_dir state_dir seal_key_file agent_path cgroup_root public_url
 preview_base preview_path_base'
 # shellcheck disable=SC2016 # the lists are expanded by that shell

@@ -1,5 +1,5 @@
 #!/bin/bash
-# What cppcheck finds, less what it cannot know.
+# Tests that cppcheck finds nothing, except for warnings that are false here.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 cd "$top_srcdir" || exit 1
 
@@ -10,14 +10,14 @@ config=${top_builddir:-build}/config.h
 options=(
 	-q -j2 --std=c11 --inline-suppr "--enable=warning,portability,performance"
 	"--library=posix,gnu" -I src --include="$config"
-	# cleanup attributes release what it thinks is leaked
+	# cleanup attributes release memory and files that cppcheck thinks are leaked
 	--suppress=resourceLeak --suppress=memleak
-	# a context on the caller's stack that outlives the call it is for
+	# a context on the caller's stack outlives the call that uses it
 	--suppress=autoVariables
-	# these matter to threads, and are called before there are any or on a
-	# directory of one thread's own
+	# both are unsafe only among threads: we call them before there are any, or
+	# on a directory that one thread has opened
 	--suppress=readdirCalled --suppress=getpwnamCalled
-	# its idea of accept4 wants an address
+	# cppcheck thinks that accept4 needs an address
 	'-Daccept4(fd,address,length,flags)=accept4_(fd,flags)'
 )
 none "cppcheck finds nothing" "$(cppcheck "${options[@]}" src 2>&1 |

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Faults on purpose: every boundary has a name of its own, and nothing of it is
-# in what is shipped.
+# Tests that every crash point has a name of its own, and that no program that is
+# shipped contains one.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 cd "$top_srcdir" || exit 1
 
@@ -11,12 +11,12 @@ none "names say where and when: room.step" \
 	"$(grep -vE '^[a-z_]+\.[a-z_]+$' <<<"$points")"
 none "a crash point's name is written out" "$(grep -rnE 'CRASH_POINT\([^"]' src --include='*.c')"
 
-# Between any two steps somebody may die; only these take none: one statement,
-# a look and one effect, or nothing but memory.
+# A program may die between any two steps.  Only these files take none: they run
+# one statement, a look and one effect, or change nothing but memory.
 none "every file of src/control that takes steps has crash points" \
 	"$(grep -L 'CRASH_POINT("' src/control/*.c | grep -vE '/(awake|control|discover|inventory|rootfs_control|snapshot_ref|start_error|steps|storage_claim|waiter)\.c$')"
 
-# What is looked for in programs is what the sources say.
+# traces() must look for the variables that the sources really read.
 ok "the variables are those of fault.c" test "$(grep -oE '"SANDLEASE_(FAULTS|CRASH_AT|PAUSE_AT)"' src/common/fault.c | sort -u | wc -l)" = 3
 traces() { # PROGRAM
 	nm "$1" 2>/dev/null | grep -E ' (fault_(point|before|after)|provider_faulty)$'
@@ -37,7 +37,8 @@ if [ -f build-faults/sandlease-api ]; then
 	ok "a build with faults would be seen" test -n "$(traces build-faults/sandlease-api)"
 fi
 
-# Those that the code is given: each fits a line, also on days when it is not tried.
+# The faults of t/mutation: each must still fit a line, also on days when it is not
+# tried.
 fits=0 unfit=
 red() { # NAME FILE SED ...
 	fits=$((fits + 1))

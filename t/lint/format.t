@@ -1,5 +1,5 @@
 #!/bin/bash
-# The code is formatted by clang-format 14 (releases differ, so that one).
+# Tests that the code is formatted by clang-format 14; other releases differ.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 cd "$top_srcdir" || exit 1
 

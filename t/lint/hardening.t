@@ -1,5 +1,5 @@
 #!/bin/bash
-# What the linker really made, not which flags were asked for.
+# Tests that the linked programs are hardened, whatever flags were asked for.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 cd "${top_builddir:=build}" 2>/dev/null || skip_all "nothing is built"
 
@@ -19,7 +19,7 @@ is_static() { ! has "$1" -l 'INTERP'; }
 # The stack's segment must not be executable: flags RW, no E.
 stack_is_data() { has "$1" -l 'GNU_STACK .* RW +0x'; }
 
-# who may be larger: TLS comes along with libwebsockets
+# programs that may be larger: libwebsockets brings TLS
 declare -A MB=([sandlease-ws]=6)
 
 mapfile -t all < <(programs)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# The rooms' arrows (src/README.md), and which room may use which library.
+# Tests that each room uses only the rooms (src/README.md) and libraries it may use.
 #
 # A room is a folder of src/ with C files in it. Arrows are looked for twice: in
 # the #include lines, and with nm in the symbols of the objects, because a
@@ -9,7 +9,7 @@ cd "$top_srcdir" || exit 1
 build=${top_builddir:-build}
 
 # Bottom up: a room, and the rooms it may use beside itself. Those stand above
-# it in this table (a test sees to that), so that no arrow can run back.
+# it in this table (a test checks that), so that no arrow can run back.
 ROOMS='
 common
 web              common
@@ -104,7 +104,7 @@ none "the table has every room of src/, and no other" "$(diff \
 	<(printf '%s\n' "${ORDER[@]}" | sort) \
 	<(find src -name '*.c' -printf '%P\n' | sed 's,/[^/]*$,,' | sort -u))"
 
-# ---- what is included
+# ---- included headers
 
 bad_includes() { # ROOM
 	local file line target
@@ -119,10 +119,10 @@ done
 none "every include of ours names its room" \
 	"$(grep -rnHE '^#include "[^/"]+"' src --include='*.[ch]' | grep -v '"config.h"')"
 
-# ---- what is called
+# ---- called functions
 
-# Of the sources that are there now: a build directory keeps objects of files
-# that have moved.
+# Objects whose sources exist: a build directory keeps objects of files that have
+# moved.
 objects() {
 	find src -name '*.c' | sed 's/c$/o/' | (cd "$build" && xargs ls 2>/dev/null)
 }
@@ -156,7 +156,7 @@ bad_symbols() {
 				}
 			}' | sort -u
 }
-# "user used" for each pair of files of one room; tsort names what is in a circle
+# "user used" for each pair of files of one room; tsort names the files in a circle
 calls_within() { # ROOM
 	objects | grep "^src/$1/[^/]*$" | (cd "$build" && xargs -r nm -A) |
 		awk '{ file = substr($1, 1, index($1, ":") - 1); name = $NF; type = $(NF - 1) }
@@ -191,7 +191,7 @@ too_large() {
 }
 none "no room has more than $SHARE % of the lines" "$(too_large)"
 
-# ---- who knows a library
+# ---- rooms that may use a library
 
 for header in "${!LIBRARY[@]}"; do
 	bad=''

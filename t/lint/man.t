@@ -1,5 +1,5 @@
 #!/bin/bash
-# Manual pages are well-formed, and every program has one.
+# Tests that manual pages are well-formed, and that every program has one.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 cd "$top_srcdir" || exit 1
 

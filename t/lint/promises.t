@@ -1,5 +1,6 @@
 #!/bin/bash
-# Every promise of the README names the tests that hold it, and they exist.
+# Tests that every promise of the README names the tests that prove it, and that
+# they exist.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 cd "$top_srcdir" || exit 1
 
@@ -18,7 +19,7 @@ while IFS= read -r row; do
 	none "$name" "$missing"
 done < <(rows)
 
-# The words that the proof must have.
+# The header of the test must have the words of the contract.
 ok "the crash points' test is named as the contract names it" \
 	grep -qzE 'kill -9 of worker, reaper, agent, PostgreSQL at each step:\s+after the next passes nothing is leaked, nothing is owned twice, nothing is\s+lost' t/chaos/crash-points.t
 

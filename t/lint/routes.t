@@ -1,5 +1,5 @@
 #!/bin/bash
-# The README's API table is the table that the dispatcher walks.
+# Tests that the README's API table is the table that the dispatcher walks.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 cd "$top_srcdir" || exit 1
 

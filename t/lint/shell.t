@@ -1,5 +1,5 @@
 #!/bin/bash
-# Our scripts: a linter has nothing to say about them.
+# Tests that shellcheck finds nothing in our scripts.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 cd "$top_srcdir" || exit 1
 

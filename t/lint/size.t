@@ -1,5 +1,5 @@
 #!/bin/bash
-# A file answers one question: 400 lines are worth a thought, 600 too many.
+# Tests the size of files: 400 lines are worth a thought, 600 are too many.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 cd "$top_srcdir" || exit 1
 

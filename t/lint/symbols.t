@@ -1,11 +1,12 @@
 #!/bin/bash
-# Calls that have no bound, no error or a shell in them, and locks without a rank.
+# Tests that no code calls a function without a bound, without an error or with a
+# shell in it, and that every lock has a rank.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 cd "$top_srcdir" || exit 1
 
 readonly BANNED='strcpy|strcat|sprintf|vsprintf|gets|atoi|atol|system|popen'
 
-# Comments and strings may say anything.
+# The code without comments and strings, which may contain any word.
 bare_code() { # FILE
 	awk '{
 		line = $0

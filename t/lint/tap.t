@@ -1,12 +1,12 @@
 #!/bin/bash
-# The runner of world tests sees what it must not miss.
+# Tests that run-tap, the runner of world tests, notices every kind of failure.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 cd "$top_srcdir" || exit 1
 
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 
-# counts SCRIPT: what run-tap makes of a test with that body.
+# counts SCRIPT: run-tap's counts for a test with that body.
 counts() {
 	printf '#!/bin/bash\n%s\n' "$1" >"$dir/x.t"
 	chmod +x "$dir/x.t"
@@ -51,8 +51,8 @@ script() {
 		"$2" "$dir" "$1" "$1" "$3" "$1" >"$dir/many/$1.t"
 	chmod +x "$dir/many/$1.t"
 }
-# meet OTHER...: waits until they have begun, which a runner with too few slots
-# never lets them
+# meet OTHER...: waits until the others have begun, which never happens in a runner
+# with too few slots
 meet() { echo "timeout 60 bash -c 'until ls ${*/#/begun/}; do sleep 0.01; done' >/dev/null 2>&1"; } # wait: against hanging
 script a '' "$(meet b d)"
 script b '' "$(meet a d)"
@@ -73,7 +73,7 @@ like "$(cat "$dir/out")" 'ended after 1 s' "which is told"
 like "$(top_builddir=$dir/build-asan t/lib/run-tap --guard 1 "$dir/log" "$dir/x.t" | grep again)" \
 	'top_builddir=.*/build-asan .*x\.t' "with the build that it had"
 
-# who is told to end takes its scripts along, and they may clean up
+# a runner that gets SIGTERM ends its scripts, and they may clean up
 printf '#!/bin/bash\ntrap "touch %s/cleaned; exit 1" TERM\ntouch %s/started\nsleep 1000 & wait\n' "$dir" "$dir" >"$dir/x.t"
 t/lib/run-tap "$dir/log" "$dir/x.t" >"$dir/out" 2>&1 &
 runner=$!

@@ -1,12 +1,13 @@
 #!/bin/bash
-# The tarball has every file of the repository: who builds from it can test, too.
+# Tests that the tarball has every file of the repository, so that a build from it
+# can be tested, too.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 cd "$top_srcdir" || exit 1
 
 [ -e .git ] || skip_all "a tarball cannot tell what it lacks"
 [ -f "${top_builddir:=build}/Makefile" ] || skip_all "nothing is configured"
 
-# Files, and directories that go into it as a whole.
+# Prints the tarball's files, and the directories that go into it as a whole.
 in_tarball() {
 	# shellcheck disable=SC2016 # make's variable
 	env -u MAKEFLAGS make -s -C "$top_builddir" \

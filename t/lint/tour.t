@@ -1,5 +1,5 @@
 #!/bin/bash
-# Every path and function that a README names exists.
+# Tests that every path and function that a README names exists.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 cd "$top_srcdir" || exit 1
 

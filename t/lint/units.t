@@ -1,6 +1,6 @@
 #!/bin/bash
-# What is installed beside the programs: units that systemd accepts, a cron
-# line that cron reads.
+# Tests the files that are installed beside the programs: units that systemd
+# accepts, a cron line that cron reads.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 cd "${top_builddir:=build}" 2>/dev/null || skip_all "nothing is built"
 
@@ -11,8 +11,8 @@ units=(src/*/sandlease*.service src/*/sandlease*.socket
 none "every place is filled in" \
 	"$(grep -nHE '@[a-z]+@' "${units[@]}" src/reaper/cron.d/sandlease src/api/*.d/*)"
 
-# The programs are not installed here, so another one stands in for them, and
-# an older systemd does not know every word.
+# The programs are not installed here, so /bin/true takes their place.  Complaints
+# about words that an older systemd does not know are left out.
 verify() {
 	local dir
 	dir=$(mktemp -d) || return 1
@@ -29,8 +29,8 @@ else
 	skip "systemd accepts the units" "systemd-analyze is not installed"
 fi
 
-# exposure UNIT: what `systemd-analyze security` makes of it, from 0 to 10; programs
-# and users of it are not looked for
+# exposure UNIT: its score by `systemd-analyze security`, from 0 to 10; the unit's
+# programs and users need not exist
 exposure() {
 	local dir score
 	dir=$(mktemp -d) || return 1
@@ -39,7 +39,7 @@ exposure() {
 	rm -rf "$dir"
 	sed -n 's/.*Overall exposure level for [^:]*: \([0-9.]*\) .*/\1/p' <<<"$score"
 }
-# What Debian 12's systemd says is 3.8, 1.7 and 1.7; a newer one has more questions.
+# Debian 12's systemd counts 3.8, 1.7 and 1.7; a newer one has more questions.
 declare -A MOST=([api]=4.0 [reaper]=2.0 [drain]=2.0)
 for u in src/api/sandlease-api src/reaper/sandlease-reaper src/admin/sandlease-drain; do
 	most=${MOST[${u##*-}]}
@@ -53,7 +53,8 @@ for u in src/api/sandlease-api src/reaper/sandlease-reaper src/admin/sandlease-d
 done
 
 service=src/api/sandlease-api.service
-# Sandboxes inherit it: with any of these none starts, or tenants' programs fail.
+# Sandboxes inherit the unit's limits: with any of these no sandbox starts, or
+# tenants' programs fail.
 none "the workers' unit leaves sandboxes what they need" "$(grep -nE \
 	'^(Protect(Proc|KernelTunables|KernelLogs|Hostname|ControlGroups)|ProcSubset|RestrictNamespaces|RestrictSUIDSGID|MemoryDenyWriteExecute|LockPersonality|SystemCallArchitectures)=' \
 	"$service")"

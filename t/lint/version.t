@@ -1,5 +1,5 @@
 #!/bin/bash
-# One source of the version: configure.ac.
+# Tests that the version has one source: configure.ac.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 cd "$top_srcdir" || exit 1
 

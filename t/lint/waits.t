@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""waits.t: every sleep and every number of seconds in a test says why it
-cannot be red on a loaded machine.
+"""waits.t: tests that every sleep and every number of seconds in a test has a
+comment that says why the test cannot fail on a loaded machine.
 
     t/lint/waits.t --list [PATH...]    prints all of them with their reasons
 
 The reason is a comment that begins with `wait:`, on the line or right before
-it.  A named limit (PATIENCE, SOON_MS) says it once, where the name gets its
-number.  No wait of ours is a `sleep` of 100 s or more (a job that a test
-starts), nor one that a loop in a command takes between two looks.
+it.  A named limit (PATIENCE, SOON_MS) has it once, where the name gets its
+number.  Two kinds of `sleep` need none: one of 100 s or more, which is a job
+that a test starts, and one in a loop of a command, between two looks.
 """
 import ast
 import io
@@ -40,7 +40,7 @@ WAITS = {
            r"\bcurl\b.* (?:-m|--max-time|--connect-timeout) ?[1-9]",
            r"\bSECONDS\s*(?:[-<>]|-[lg][te]\b)"],
 }
-# in any language, in texts too: commands that a test gives to a shell
+# in any language, in strings too: commands that a test gives to a shell
 IN_TEXTS = re.compile(r"\bsleep[ (]\(?([0-9.]+)|timeoutMs\"?[=:] ?[1-9]")
 LOOP = re.compile(r"\b(?:while|until|for)\b.*\bsleep|\bsleep [0-9.]+; *done")
 # calls of Python whose numbers are seconds
@@ -54,14 +54,14 @@ def name(node):
 
 
 def number(node):
-    """Whether a number other than 0 stands in it."""
+    """Whether the expression contains a number other than 0."""
     return any(isinstance(n, ast.Constant) and isinstance(n.value, (int, float))
                and not isinstance(n.value, bool) and n.value
                for n in ast.walk(node))
 
 
 def is_seconds(node):
-    """A sum of numbers and names; `"%s" % 5` and `[x] * 5` are none."""
+    """Whether it is a sum of numbers and names; `"%s" % 5` and `[x] * 5` are not."""
     parts = (ast.Constant, ast.BinOp, ast.Name, ast.Attribute, ast.operator, ast.expr_context)
     return number(node) and all(isinstance(n, parts) and not isinstance(
         getattr(n, "value", None), (str, bytes)) for n in ast.walk(node))
@@ -128,7 +128,7 @@ def without_texts(language, text):
 
 
 def waits(language, text):
-    """(first line, last line) of each, counted from 1."""
+    """(first line, last line) of each wait, counted from 1."""
     if language == "python":
         yield from waits_of_python(text)
     bare = without_comments(language, text)
@@ -143,7 +143,7 @@ def waits(language, text):
 
 
 def reason(lines, first, last):
-    """What its comment says; "" without one."""
+    """The reason in the wait's comment; "" without one."""
     rows = list(range(first - 1, last))
     while rows[0] > 0 and COMMENT.match(lines[rows[0] - 1]):
         rows.insert(0, rows[0] - 1)
@@ -163,7 +163,7 @@ def language_of(path, text):
 
 
 def look(text, language):
-    """(line, what, reason) of every wait, once for each line."""
+    """(line, code, reason) of every wait, once for each line."""
     lines = text.splitlines()
     found = {}
     for first, last in sorted(waits(language, text)):
@@ -192,7 +192,7 @@ def all_waits(only=()):
             yield path, look(text, language)
 
 
-# what it must find, and what it must not
+# waits that this test must find, and code that it must not take for a wait
 FINDS = [
     ("python", "time.sleep(0.5)"), ("python", "x.settimeout(5)"),
     ("python", "call(a,\n     timeout=5)"), ("python", "until('x', f, 20)"),

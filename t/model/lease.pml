@@ -1,5 +1,6 @@
 /*
- * lease.pml: the lease of one session, with everybody who may touch it.
+ * lease.pml: a model of the lease of one session, with all programs that may
+ * change it.
  *
  * What is modelled
  *   - the rows of one session: its state, its lease, its sandbox's own lease.
@@ -14,8 +15,8 @@
  *   - workers (src/control/start.c, launch.c, outcome.c, evidence.c, wave.c,
  *     finish.c, sandbox_control.c, cell_control.c) and reapers
  *     (src/reaper/parts.c, reconcile.c), step by step.  Between any two steps
- *     anybody may be killed (MAY_DIE) or stand still for any time: that is only
- *     what the interleaving of processes means.
+ *     each of them may be killed (MAY_DIE) or stand still for any time: the
+ *     interleaving of processes means just that.
  *   - the world: wrappers and inits die at any time, watchdogs and backoffs run
  *     out at any time.
  *   - SHARED: a sibling's session uses, starts and leaves the same sandbox.
@@ -28,11 +29,11 @@
  *   - Time: a deadline that is set may have passed, or not, at any moment.
  *   - Instances: each generation has one, so the generation stands for both.
  *     An incarnation likewise stands for its epoch.
- *   - Attempt ids: random and never reused.  Here whoever tries has one, again and
- *     again: who begins a new attempt has forgotten the last, and nobody else
- *     ends it.
+ *   - Attempt ids: random and never reused.  Here each actor has one id and uses
+ *     it again and again: an actor that begins a new attempt has forgotten the
+ *     last, and no other actor ends it.
  *   - A look may always fail ("could not tell"); it says "absent" only if that
- *     is so at that moment.
+ *     is true at that moment.
  *   - A tombstone of the host's record stays for ever.  In reality it stays
  *     for an hour, and a request that is older than its deadline starts nothing.
  *   - Hosts and boots: one.
@@ -41,9 +42,9 @@
  *   - Which processes of a session there are beside its wrapper: the cell.
  *   - Waves: of a wave of stops only what concerns this session; the others have
  *     rows and cells of their own.
- *   - Suspension: one that is frozen is a wrapper that lives, under a lease that
- *     owns it; freezing and thawing neither make nor end one.  Their own fence,
- *     the order, is tried by t/sql/suspend.t.
+ *   - Suspension: a frozen session has a wrapper that lives, under a lease that
+ *     owns it; freezing and thawing neither make nor end a wrapper.  Their own
+ *     fence, the order, is tested by t/sql/suspend.t.
  *   - The end of a stranger (a cell whose lease is `none`): wrappers die at any
  *     time anyway.
  *
@@ -63,8 +64,8 @@
  * -DNO_ATTEMPT, -DNO_INCARNATION, -DNO_RECORD, -DBEGIN_AGAIN, -DNO_GONE_FENCE,
  * -DNO_KILL_FENCE each take one fence out; each must be found.  -DNO_EXPIRY and -DNO_RETRY
  * break liveness.  RESTART_ONLY_LOOKS (a restart looked without sealing) and
- * BEGIN_AGAIN (an incarnation whose start nobody saw the end of could start
- * twice) are what the code did until this model told.
+ * BEGIN_AGAIN (an incarnation whose start had no seen end could start twice) are
+ * faults that the code had until this model showed them.
  *
  * By hand, and how to read what it finds:
  *
@@ -157,12 +158,12 @@ mtype was, answer;
 bool ok, applied;
 byte heard;
 
-/* ---- who watches */
+/* ---- variables for the checks */
 
 bool calm;          /* from here on nothing dies and every look succeeds */
 byte released;      /* the highest generation whose lease was released */
 byte over;          /* the highest incarnation that was settled as down */
-byte held[ACTORS];  /* attempts that somebody works on */
+byte held[ACTORS];  /* attempts that an actor works on */
 
 /* ---- lease_apply.sql */
 
@@ -529,7 +530,7 @@ inline launch(n, which)
 #define HELD(n) (held[0] == n || held[1] == n || held[2] == n)
 #endif
 
-/* Every step ends with one of these; what it only needed for itself is cleared. */
+/* Every step ends with one of these, which clears the step's own variables. */
 inline tidy()
 {
 	d_step { was = 0; applied = false; ok = false; answer = 0; heard = 0 }
@@ -546,9 +547,9 @@ inline forget()
 mtype = { to_start, to_stop, to_retire, to_reconcile };
 
 /*
- * For safety anybody does anything next: a worker and a reaper differ only in
- * what they begin.  For liveness a reaper goes through the parts of its pass in
- * their order, again and again.
+ * For safety each actor may do any step next: a worker and a reaper differ only
+ * in the steps they begin.  For liveness a reaper goes through the parts of its
+ * pass in their order, again and again.
  */
 #ifdef LIVENESS
 #define CALLER !is_reaper
@@ -631,7 +632,7 @@ watchdog:
 	atomic { MAY_DIE; lease_apply(stop_attempt_expired, 0, held[me]); OVER };
 
 late_start:
-	atomic { /* it is asked whether it has work */
+	atomic { /* the wrapper is asked whether it has work */
 		MAY_DIE;
 		if
 		:: !calm -> OVER
@@ -735,7 +736,7 @@ restart:
 		fi
 	};
 
-again:	atomic { /* ours: reuse it, or prove it if nobody has */
+again:	atomic { /* our wrapper: reuse it, or prove it if that was not done */
 		MAY_DIE;
 		if
 		:: session == ready -> lease_apply(reuse, g, 0)
@@ -750,7 +751,7 @@ act:	atomic {
 		MAY_DIE;
 		if
 #ifndef SHARED
-		:: g > 1 && !calm -> /* its files are gone: nobody else launches g */
+		:: g > 1 && !calm -> /* its files are gone: no other launches g */
 			session_sandbox_gone(0, g, false, lost); OVER
 #endif
 		:: b == creating ->
@@ -816,7 +817,7 @@ stop:	atomic {
 		:: !calm || !HEARS(i) -> g = 0; goto without_init
 		fi
 	};
-	atomic { /* SIGTERM, SIGKILL: they may come late, and say whom they mean */
+	atomic { /* SIGTERM, SIGKILL: may come late, and name their generation */
 		MAY_DIE;
 		if
 		:: HEARS(i) -> heard = HEARD_BY(i); end_cells(heard, g); g = 0; tidy()
@@ -838,7 +839,7 @@ without_init:
 		:: !RUNS_BY_ROW(b) && b != destroying -> gone = true; goto stop_end
 		:: !calm && (RUNS_BY_ROW(b) || b == destroying) -> goto stop_end
 		:: RUNS && (RUNS_BY_ROW(b) || b == destroying) -> goto stop_end
-		/* it has never answered anybody: nothing in it was promised */
+		/* its init has never answered: nothing in it was promised */
 		:: RUNS && rec == begun && rec_inc == i && RUNS_BY_ROW(b) ->
 			b = 0; back = to_stop; goto sandbox_gone
 		:: RUNS && rec == begun && rec_inc == i && b == destroying -> gone = true
@@ -882,7 +883,7 @@ sandbox_gone:
 		:: !ok && back != to_stop -> OVER
 		fi
 	};
-	/* its sessions, then its row, then who slipped in meanwhile */
+	/* its sessions, then its row, then sessions that came meanwhile */
 sleepers:
 	atomic { MAY_DIE; k = (lease == owns_wrapper -> gen : 0) };
 	atomic {
@@ -955,7 +956,7 @@ finish:	atomic {
 	}
 }
 
-/* What nobody decides. */
+/* The events that no actor decides. */
 proctype world()
 {
 end_idle:
@@ -968,7 +969,7 @@ end_idle:
 	:: d_step { !calm && runs[3] -> runs[3] = false; cells[3] = 0; sealed[3] = 0 }
 #endif
 #ifdef SHARED
-	/* a sibling wants the sandbox, and perhaps it comes; the sibling is gone */
+	/* a sibling wants the sandbox, which perhaps starts; the sibling leaves */
 	:: atomic { !sibling && MAY_WANT ->
 		sandbox_want();
 		sibling = true;

@@ -1,6 +1,7 @@
 #!/bin/bash
 # long: it uses all cores by itself
-# The model of the lease holds what we promise, and fails without each fence.
+# Tests that the model of the lease keeps our promises, and that it breaks them
+# without each fence.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 set -uo pipefail
 cd "$top_srcdir" || exit 1
@@ -11,13 +12,13 @@ model=$PWD/t/model/lease.pml
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf -- "$dir"' EXIT
 
-# ---- its rows are those of the database (t/sql/transitions.t), and all are used
+# ---- the model's rows are the database's (t/sql/transitions.t), and all are used
 
 is "$(grep -oE 'lease_apply\([a-z_]+,' "$model" | sed -E 's/.*\(|,//g' | grep -v '^ev$' | LC_ALL=C sort -u)" \
 	"$(sed -nE 's/^\tROW\([a-z_]+, +([a-z_]+),.*/\1/p' "$model" | LC_ALL=C sort -u)" \
 	"every event of the table happens in the model, and no other"
 
-# ---- checks: name, what spin, cc and pan are told; all cores, none twice
+# ---- checks: name, flags of spin, cc and pan; on all cores, each check once
 
 verify() { # NAME SPIN_FLAGS CC_FLAGS PAN_FLAGS
 	local here=$dir/$1
@@ -35,7 +36,7 @@ readonly CYCLES="-O1 -DCOLLAPSE -DNFAIR=3" LIVE="-DLIVENESS -DWORKERS=1 -DREAPER
 		"own|-DWORKERS=2|$SAFETY|-m100000" \
 		"no_expiry|$LIVE -DNO_EXPIRY|${CYCLES/O1/O0}|-a -f -m100000" \
 		"no_retry|$LIVE -DNO_RETRY|${CYCLES/O1/O0}|-a -f -m100000"
-	# depth is limited: the short ways come first
+	# depth is limited: a short way to the fault is found first
 	for m in NO_SEAL RESTART_ONLY_LOOKS NO_GENERATION NO_ATTEMPT NO_RECORD BEGIN_AGAIN; do
 		printf '%s\n' "$m|-D$m|$QUICK|-m400"
 	done

@@ -1,8 +1,8 @@
 #!/bin/bash
 # long: faults are compiled and tried one after the other, two at a time
-# The tests can fail: each fault of faults.sh turns the test it names red.
-# Copies of the checkout are changed, so that the programs carry no hooks for
-# it; t/sql/mutation.t does the same with the database's functions.
+# Tests that the tests can fail: each fault of faults.sh makes the test that it
+# names fail.  Copies of the checkout are changed, so that the programs need no
+# hooks; t/sql/mutation.t does the same with the database's functions.
 #
 #   MUTATION_ONLY='watch|git' t/mutation/code.t   # faults whose name or test fits
 . "${top_srcdir:=.}/t/lib/tap.sh"
@@ -14,7 +14,7 @@ build=$(cd "${top_builddir:=$PWD/build}" 2>/dev/null && pwd) || skip_all "nothin
 [ -x "$build/t/unit/provider/record_test" ] || skip_all "the tests are not built"
 build=${build##*/}
 
-readonly LANES=2 # faults that are tried side by side, each in a copy of its own
+readonly LANES=2 # faults that are tried side by side, each in its own copy
 
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf -- "$dir"' EXIT
@@ -24,7 +24,7 @@ chmod 755 "$dir"
 
 names=() files=() changes=() targets=() tests=() says=()
 
-# The same for a name on every day and machine: which sample it belongs to.
+# The sample to which a name belongs: the same on every day and machine.
 sample_of() {
 	local crc
 	crc=$(printf %s "$1" | gzip -c | tail -c 8 | od -A n -t u4 -N 4)
@@ -39,8 +39,8 @@ is_wanted() { # NAME TEST
 	esac
 }
 
-# red NAME FILE SED TARGET TEST SAYS: when FILE is so changed and TARGET made from
-# it, TEST says `not ok` of SAYS.  TARGET - needs no compiler.
+# red NAME FILE SED TARGET TEST SAYS: when SED has changed FILE and TARGET is built
+# from it, TEST says `not ok` of SAYS.  TARGET - needs no compiler.
 red() {
 	is_wanted "$1" "$5" || return 0
 	names+=("$1") files+=("$2") changes+=("$3") targets+=("$4") tests+=("$5") says+=("$6")
@@ -52,7 +52,7 @@ red() {
 
 # ---- trying them
 
-# With its dates: make sees that nothing is to be done.
+# Copies the checkout with its dates, so that make has nothing to do.
 copy() { # LANE
 	mkdir "$dir/$1" && chmod 755 "$dir/$1" &&
 		tar -cf - --exclude=./.git --exclude=./var --exclude=./build \
@@ -60,14 +60,14 @@ copy() { # LANE
 		cp -a "$top/$build" "$dir/$1/$build"
 }
 
-# A mutant may leave something unused: that is no reason to refuse it.
+# Without warnings: a mutant may leave a function or variable unused.
 compile() { # LANE TARGET
 	make -s -C "$dir/$1/$build" ACLOCAL=: AUTOCONF=: AUTOHEADER=: AUTOMAKE=: \
 		WARN_CFLAGS=-w "$2" >"$dir/$1/make.log" 2>&1
 }
 
-# How TEST ends, with its output in OUT.  In our process group, so that it hears
-# when we are told to end.
+# Runs TEST, with its output in OUT.  TEST stays in our process group, so that it
+# gets the signals that end us.
 run_test() { # HERE TEST OUT UNTIL_FAILURE
 	local seconds=600 # wait: 600 s, a test that notices needs less than 60
 	# wait: 40 s of patience; a fault that makes a test wait makes it wait for ever
@@ -79,7 +79,7 @@ run_test() { # HERE TEST OUT UNTIL_FAILURE
 
 has_said() { grep '^not ok' "$1" | grep -qF -- "$2"; } # OUT SAYS
 
-# try NUMBER FILE SED TARGET TEST SAYS: what came of it stands in NUMBER.verdict:
+# try NUMBER FILE SED TARGET TEST SAYS: writes the result to NUMBER.verdict:
 # unfit, uncompiled, or the status of the test, whose output is in NUMBER.out.
 try() {
 	local here=$dir/lane$lane out=$dir/$1.out status=0
@@ -93,15 +93,15 @@ try() {
 		cp "$here/make.log" "$out"
 	else
 		run_test "$here" "$5" "$out" 1 || status=$?
-		# something else was red first, perhaps by chance
+		# another check failed first, perhaps by chance: run all of them
 		if grep -q '^not ok' "$out" && ! has_said "$out" "$6"; then
 			status=0
 			run_test "$here" "$5" "$out" "" || status=$?
 		fi
 	fi
 	echo "$status" >"$dir/$1.verdict"
-	cp "$top/$2" "$here/$2" # newer than what was built from the mutant
-	# or the next fault of this lane would run beside this one
+	cp "$top/$2" "$here/$2" # newer than the objects of the mutant
+	# built again, or this fault would still be there with the lane's next one
 	[ "$4" = - ] || compile "lane$lane" "$4" || echo unmended >"$dir/$1.verdict"
 }
 
@@ -118,7 +118,7 @@ tell() { # NUMBER
 	elif [ "$verdict" != 0 ] && has_said "$out" "${says[$1]}"; then
 		pass "$name: $test notices"
 		diag "$(grep '^not ok' "$out" | grep -m 1 -F -- "${says[$1]}")"
-		# for whoever looks closer: why
+		# a person who tries single faults also sees why the test failed
 		[ -z "${MUTATION_ONLY:-}" ] || diag "$(grep -A 12 -m 1 '^not ok' "$out")"
 	elif [ "$verdict" != 0 ] && grep -q '^not ok' "$out"; then
 		fail "$name: $test must say \`not ok\` of: ${says[$1]}"

@@ -1,11 +1,12 @@
 # shellcheck shell=bash disable=SC2016,SC2034  # $ of nginx; always is code.t's
-# faults.sh: the faults that code.t puts into the code, and who must notice.
+# faults.sh: the faults that code.t puts into the code, and the tests that must
+# notice them.
 #
 #   red NAME FILE SED TARGET TEST SAYS
 #
-# TEST is the cheapest one that notices, and SAYS what it then says `not ok` of;
-# BUILD/ stands for the build's directory.  A fault is one that somebody could
-# make, and independent of the others.
+# TEST is the cheapest test that notices, and SAYS the check that then says
+# `not ok`; BUILD/ stands for the build's directory.  Each fault is a mistake that
+# a programmer could make, and independent of the others.
 
 # ---- the lease: always tried, whatever the sample
 
@@ -89,7 +90,7 @@ red "a refused create is a replay later" src/control/create.c \
 	sandlease-api t/lease/patience.t "what is not waited for is refused and can be repeated"
 always=
 
-# agent TEST NAME FILE SED SAYS, and so on, by what is made of the source.
+# agent TEST NAME FILE SED SAYS, and so on, by the program made from the source.
 agent() { red "$2" "src/agent/$3" "$4" sandlease-agent "t/$1.t" "$5"; }
 api() { red "$2" "src/$3" "$4" sandlease-api "t/$1.t" "$5"; }
 reaper() { red "$2" "src/$3" "$4" sandlease-reaper "t/$1.t" "$5"; }
@@ -218,7 +219,7 @@ unit agent/sysfilter "a pair may be of any family" agent/base/sysfilter_gen.c \
 	's/add_families\(ctx, SCMP_SYS\(socketpair\)\) < 0/false/' \
 	"four_families_are_open_and_no_other"
 
-# ---- what the kernel counts for all sandboxes
+# ---- the kernel's counters for all sandboxes
 
 unit common/poller "what epoll refuses is not watched" common/poller.c \
 	's/if \(errno != ENOSPC && .*/if (errno != 0)/' \

@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2016  # as faults.sh, which comes first
-# faults_host.sh: more of them: what the host keeps of sandboxes and does to them.
+# faults_host.sh: faults in the code by which a host keeps and changes sandboxes.
 
 # ---- the agent's answers, and the sockets of a launch
 
@@ -61,7 +61,7 @@ unit provider/trash "what cannot be removed is gone" provider/host/trash.c \
 	'/^sweep_dir\(/,/^}/s/return e->kind == ERR_NONE \? 0 : -1/return 0/' \
 	"what_cannot_be_removed_is_an_error"
 
-# ---- what others do between two steps
+# ---- changes by other programs between two steps
 
 world meanwhile "a look counts for any generation" start.c \
 	'/"seenGeneration"/{N;d}' \
@@ -219,7 +219,7 @@ red "the kernel's count does not count" src/provider/local/local.c \
 	t/provider/conformance t/provider/conformance-cgroup.t \
 	"a_wrapper_is_launched_proved_seen_and_killed"
 
-# ---- what lies on the disk
+# ---- files on the disk
 
 unit provider/storage "a disk that is not mounted has lost everything" provider/store/storage.c \
 	'/^storage_exists/,/^}/s/ \|\| storage_check\(p, e\) < 0//' \

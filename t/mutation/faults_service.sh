@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2016,SC2034  # as faults.sh, which comes first
-# faults_service.sh: more of them, outside the agent: API, control, reaper, nginx.
+# faults_service.sh: faults outside the agent: API, control, reaper, nginx.
 
 # ---- the gate, tenants, tickets
 
