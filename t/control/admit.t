@@ -1,5 +1,5 @@
 #!/bin/bash
-# Admission: room for a new workspace, cleaned, found or refused.
+# Tests admission: room for a new workspace is cleaned, found or refused.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 pg_begin

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Cases that need a provider that fails on demand; the others are in t/lease.
+# Tests the cases of the lease that need a provider that fails on demand; the
+# other cases are in t/lease.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 pg_begin

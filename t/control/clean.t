@@ -1,5 +1,6 @@
 #!/bin/bash
-# The reaper: every cause of a stop, waves of them, and what no row explains.
+# Tests that the reaper stops sessions for every cause, in waves, and removes
+# things that no row explains.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 pg_begin

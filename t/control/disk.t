@@ -1,5 +1,5 @@
 #!/bin/bash
-# A disk that is full: who is frozen, who is put to sleep.
+# Tests which sessions are frozen and which are put to sleep when a disk is full.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 pg_begin

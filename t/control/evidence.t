@@ -1,5 +1,5 @@
 #!/bin/bash
-# What a whole sandbox ends for, and what it does not.
+# Tests which evidence ends a whole sandbox, and which does not.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 pg_begin

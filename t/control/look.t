@@ -1,5 +1,5 @@
 #!/bin/bash
-# May a wrapper be launched or reused?  What a look finds decides.
+# Tests that the result of a look decides whether a wrapper is launched or reused.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 pg_begin

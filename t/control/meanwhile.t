@@ -1,5 +1,6 @@
 #!/bin/bash
-# Between two steps: what others did meanwhile is neither lost nor undone.
+# Tests that a change that another program makes between two steps is neither
+# lost nor undone.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 pg_begin

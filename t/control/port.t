@@ -1,5 +1,6 @@
 #!/bin/bash
-# Ports are intent, act and outcome, and a pass has time for all its parts.
+# Tests that ports are changed by intent, act and outcome, and that a pass of the
+# reaper has time for all its parts.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 pg_begin

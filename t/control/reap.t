@@ -1,5 +1,5 @@
 #!/bin/bash
-# A pass of the reaper: what it repairs, and what it leaves alone.
+# Tests what a pass of the reaper repairs, and what it leaves alone.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 pg_begin

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Starting: intent, act, outcome; what fails, hangs or comes too late.
+# Tests that a start is intent, act and outcome, and what follows when a step
+# fails, hangs or comes too late.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 pg_begin

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Stopping and deleting: what was not seen gone is not gone.
+# Tests stops and deletions: a process or file counts as gone only when a look
+# has seen it absent.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 pg_begin

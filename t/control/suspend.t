@@ -1,5 +1,6 @@
 #!/bin/bash
-# Frozen sessions: orders that are overtaken, stops and ports that come meanwhile.
+# Tests frozen sessions: orders that are overtaken, and stops and ports that come
+# during a freeze or thaw.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 pg_begin

@@ -1,5 +1,6 @@
 #!/bin/bash
-# The local provider with delegated groups of cgroup v1 (v2 where that is all).
+# Tests the local provider with delegated groups of cgroup v1, or of v2 where there
+# is no v1.
 . "${top_srcdir:-.}/t/provider/world.sh"
 
 need_host

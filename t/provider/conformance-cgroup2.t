@@ -1,6 +1,6 @@
 #!/bin/bash
-# The local provider with a delegated group of cgroup v2, which may stand
-# beside v1 and then has no controllers: processes are still counted by it.
+# Tests the local provider with a delegated group of cgroup v2.  Beside v1 it has no
+# controllers, but its list of processes is still used.
 . "${top_srcdir:-.}/t/provider/world.sh"
 
 need_host

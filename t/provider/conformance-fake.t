@@ -1,5 +1,6 @@
 #!/bin/bash
-# The fake keeps the promises of a provider, or tests that use it prove nothing.
+# Tests that the fake provider keeps the promises of a provider: otherwise tests
+# that use it would prove nothing.
 . "${top_srcdir:-.}/t/provider/world.sh"
 
 [ -x "$suite" ] || skip "the suite is not built: make check"

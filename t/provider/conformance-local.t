@@ -1,5 +1,5 @@
 #!/bin/bash
-# The local provider where nothing is delegated: records and locks only.
+# Tests the local provider where no cgroup is delegated: records and locks only.
 . "${top_srcdir:-.}/t/provider/world.sh"
 
 need_host

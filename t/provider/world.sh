@@ -1,15 +1,15 @@
 # shellcheck shell=bash
-# world.sh: how the conformance suite gets a place to run in.
+# world.sh: makes a place in which the conformance suite runs.
 #
 # The suite never runs as root: root makes the directory (and the groups) and
-# hands both to a user number that has nothing else on this machine.
+# gives both to a user number that owns nothing else on this machine.
 
 : "${top_builddir:=build}"
 suite=$top_builddir/t/provider/conformance
 agent=$top_builddir/sandlease-agent
 nobody=64123
 
-# A skip says why; where everything must run it is a failure.
+# A skip says why; with SANDLEASE_MUST_RUN=1 it is a failure.
 skip() {
 	if [ "${SANDLEASE_MUST_RUN:-}" = 1 ]; then
 		echo "1..1"
@@ -23,7 +23,7 @@ skip() {
 make_world() {
 	world=$(mktemp -d /tmp/slXXXXXX)
 	trap end_world EXIT
-	# a checkout that other users cannot enter must not matter
+	# copied: other users may be unable to enter the checkout
 	cp "$suite" "$world/conformance"
 	suite=$world/conformance
 	if [ -x "$agent" ]; then
@@ -51,7 +51,8 @@ need_groups() {
 	trap end_world EXIT
 }
 
-# Makes the group and gives it away; in v2 we move beside it, as a worker is.
+# Makes the group and gives it to the user; in v2 this process moves into a group
+# beside it, as a worker is.
 delegate() { # v1|v2
 	local point
 	for point in $(hierarchies "$1"); do

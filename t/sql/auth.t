@@ -1,5 +1,6 @@
 #!/bin/bash
-# The hot path: who may, what they see, and the activity it writes.
+# Tests the hot path: which key may use a session, what the gate learns, and the
+# activity that a call writes.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 . "$top_srcdir/t/sql/rows.sh"
@@ -24,7 +25,7 @@ first_work() { # ID: "generation actor", one per line
 		ORDER BY id"
 }
 readonly EVERY=30
-# Shows what `auth` was told, and does what it does next.
+# Prints the row that `auth` got, and makes the call that the gate makes next.
 let_in() { # ID ROW
 	[ -z "${2##*|}" ] ||
 		q "EXECUTE session_accepted('$(sid "$1")', '$(echo "$2" | cut -d'|' -f4)', 'tr', '${2##*|}')" >/dev/null
@@ -75,7 +76,7 @@ visit n 8080 th >/dev/null
 is "$(first_work n | tail -n 1)" "2|gate" "a visitor's request is work, too"
 must "DELETE FROM lease WHERE session_id = '$(sid n)'; DELETE FROM session WHERE id = '$(sid n)'"
 
-# ---- who
+# ---- keys
 
 is "$(auth hash-k key a)" "tenant|ready|owns_wrapper|1|" "a key sees its tenant's session"
 is "$(auth hash-r key a)" "read|ready|owns_wrapper|1|" "the scope is told, for the caller to judge"
@@ -97,7 +98,7 @@ is "$(q "EXECUTE auth_key('hash-v', 'key', 'r')")$(q "EXECUTE auth_key('hash-e',
 	"and nothing of keys that are over"
 
 # ---- activity: "seq|seconds since the last|seconds until sleep|startup deadline?"
-# Tens of seconds: a machine that is slow for a moment changes nothing.
+# In tens of seconds, so that a machine that is slow for a moment changes nothing.
 
 must "CREATE FUNCTION tens(i interval) RETURNS text LANGUAGE sql AS
 	'SELECT coalesce((round(extract(epoch FROM i) / 10) * 10)::int::text, ''-'')'"
@@ -229,7 +230,7 @@ is "$(activity)" "0|40|50|f" "a wrong token is not"
 idle 40 3600 && preview 8080 token >/dev/null
 is "$(activity)" "1|0|3600|f" "nor does it bring sleep nearer"
 
-# ---- what only the wrapper knows: it did something SECONDS ago
+# ---- activity that only the wrapper knows: it did something SECONDS ago
 
 was_active() { # GENERATION SECONDS_AGO
 	q "EXECUTE session_was_active('$(sid a)', '$1', '$(($2 * 1000))', '$EVERY')"
@@ -243,7 +244,7 @@ is "$(was_active 2 100)|$(activity)" "f|0|700|-100|f" "nor another generation's"
 idle 40 -100
 is "$(was_active 1 20)|$(activity)" "f|0|40|-100|f" "what the row may not have written is no news"
 
-# ---- what the reaper repairs: work is there although its deadline is not cleared
+# ---- the reaper's repair: there is work, but the startup deadline is still set
 
 idle 40 50
 must "UPDATE lease SET startup_deadline = clock_timestamp() - interval '1 s'"

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Disk in the rows: what is promised is counted, whoever comes at once.
+# Tests that the rows count the disk that is promised to sessions, also when
+# creates come at the same time.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 . "$top_srcdir/t/sql/rows.sh"
@@ -33,7 +34,7 @@ is "$(create d "$BUDGET, \"host\": \"h2\"")|$(reserved h2)" "created|initializin
 is "$(delete a)|$(reserved)|$(disk a)" "t|4096|0|h1|f" "a deletion gives it back"
 is "$(q "SELECT session_deleted('$(sid a)')")|$(reserved)" "f|4096" "once"
 
-# ---- two at once: the second waits for the first, and is judged by it
+# ---- two at once: the second waits for the first, and counts its disk
 
 ask one BEGIN >/dev/null
 is "$(ask one "$(create_sql e "$BUDGET")")" created "the first of two has the last of it"
@@ -51,14 +52,14 @@ ok "the second waits again" stands two
 ask one ROLLBACK >/dev/null
 is "$(hear two)|$(reserved)" "created|8192" "where the first gave up it is admitted"
 
-# ---- what was not deleted is lost
+# ---- a session that is lost reserves nothing
 
 verify h 1 >/dev/null
 must "SELECT session_sandbox_gone('$(sid h)', '{\"instance\": \"i-h\", \"generation\": 1,
 	\"lost\": true, \"reason\": \"storage_gone\"}')"
 is "$(look h)|$(reserved)" "lost|none|1|4096" "files that are gone need no room"
 
-# ---- nor has what failed, once its files are removed
+# ---- nor does a session that failed, once its files are removed
 
 must "$("$STACK_BUILD/t/unit/store/print_tables" statements)"
 failed() { # ID
@@ -89,7 +90,7 @@ is "$(q "SELECT coalesce(session_refused('$(sid l)', '{\"generation\": 1}'), 'no
 	"no|initializing|owns_wrapper|1" "is not taken back"
 stop l fail >/dev/null
 
-# ---- who is frozen
+# ---- sessions that are frozen
 
 verify b 1 >/dev/null
 verify d 1 >/dev/null
@@ -101,7 +102,7 @@ is "$(q "SELECT disk_frozen('h1', '')")|$(reason b)" "1|-" "and when it goes on"
 is "$(q "SELECT string_agg(what, ' ' ORDER BY id) FROM event WHERE kind = 'disk' AND session_id = '$(sid b)'")" \
 	"frozen thawed" "both are in its history"
 
-# ---- who is over his limit
+# ---- sessions over their limit
 
 over() { q "SELECT disk_measured('$(sid b)', $1, $2)"; }
 is "$(over 5000 true)$(over 5000 true)$(over 10 false)$(over 5000 true)" ftff \

@@ -1,19 +1,19 @@
 #!/bin/bash
-# Events say who, why and how long, stay as they are, and wake who waits; the
-# audit log counts refusals and stays small.
+# Tests that events name the actor, the reason and the duration, never change, and
+# wake waiting clients; and that the audit log counts refusals and stays small.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 . "$top_srcdir/t/sql/rows.sh"
 pg_begin
 make_tenants
 
-# told ID COLUMNS: of its events, one per line.
+# told ID COLUMNS: these columns of the session's events, one event per line.
 told() {
 	q "SELECT $2 FROM event WHERE session_id = '$(sid "$1")' ORDER BY id"
 }
 one_line() { paste -sd' '; }
 
-# ---- who, why, generation
+# ---- actor, reason, generation
 
 WHO='"actor": "key:k/u"'
 create a "$WHO" >/dev/null
@@ -83,7 +83,7 @@ is "$(q "DELETE FROM event WHERE session_id = 'old' AND what = 'x'
 	RETURNING what")" x "until it is old"
 is "$(q "DELETE FROM event WHERE session_id = 'old'")" "ERROR:  SX500" "a day at least"
 
-# ---- no more than there is room for
+# ---- the limit of events
 
 many() { # HOW MANY: of session b, each in a statement of its own, as in life
 	must "DO \$\$ BEGIN FOR i IN 1..$1 LOOP
@@ -108,7 +108,7 @@ ok "a deleted session keeps its events" test "$(told e what | wc -l)" -gt 5
 must "DELETE FROM session WHERE id = '$(sid e)'"
 is "$(told e what)" "" "they go with its row"
 
-# ---- what the reaper forgets of a tenant that has too much
+# ---- events that the reaper removes of a tenant that has too many
 
 must "$("$STACK_BUILD/t/unit/store/print_tables" statements)"
 forget() { q "EXECUTE forget_old('90', '100', '$1')"; }
@@ -146,7 +146,7 @@ is "$(q "SELECT key_id, count(*), min(substr(hash, 2)::int) FROM login GROUP BY 
 
 pg_open ear
 pg_open writer
-notified() { # after a statement psql says what it was told
+notified() { # psql prints its notifications after a statement
 	ask ear "SELECT 1" | sed -nE 's/.*notification "([^"]*)".*/\1/p'
 }
 must "TRUNCATE event"
@@ -166,7 +166,7 @@ none "and not when its time is over" "$(notified)"
 is "$(q "SELECT event_wait('$(sid b)', 'other', 30)")" "" "another tenant's session cannot be waited for"
 is "$(q "SELECT count(*) FROM event_waiter")" 0 "what a crash left is taken away by the next one"
 
-# A writer that did not see the waiter commits before the waiter may look.
+# A writer that did not see the waiter commits before the waiter looks.
 ask writer "BEGIN" >/dev/null
 ask writer "SELECT lease_apply('$(sid b)', 'begin_stop_attempt', '{\"attempt\": \"w\", \"seconds\": 45}')" >/dev/null
 tell ear "SELECT event_wait('$(sid b)', 'acme', 30)"
@@ -179,7 +179,7 @@ is "$(ask ear "SELECT what FROM event WHERE session_id = '$(sid b)' ORDER BY id 
 # ---- the audit log
 
 audit() { must "SELECT audit_note('{$1, \"from\": \"1.2.3.4\", \"trace\": \"tr\"}')"; }
-# counts are by the minute: whether one ends meanwhile must not matter
+# counts are by the minute: the end of a minute during the test must not matter
 rows() { # [MEMBER]
 	local more="coalesce(detail->>'${1:-times}', '')"
 	[ $# -gt 0 ] || more='left(kind, 0)'

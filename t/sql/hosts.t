@@ -1,6 +1,6 @@
 #!/bin/bash
-# What another host has: nothing is changed there by mistake, and what must be
-# done is left to the host that can.
+# Tests that no host changes the sessions of another host by mistake, and that work
+# on them is left to the host that can do it.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 . "$top_srcdir/t/sql/rows.sh"
@@ -23,7 +23,7 @@ detail() { # SQL
 	q "SELECT pg_temp.detail()"
 }
 
-# ---- whose it is
+# ---- the host of a sandbox
 
 is "$(q "SELECT sandbox_elsewhere('ses-a', 'h1'), sandbox_elsewhere('ses-a', 'h2')")" "|h1" \
 	"a sandbox is its own host's"
@@ -32,7 +32,7 @@ must "INSERT INTO sandbox (id, tenant, class, state, host) VALUES
 is "$(q "SELECT sandbox_elsewhere('ses-new', 'h2'), sandbox_elsewhere('ses-gone', 'h2')")" "|" \
 	"one that is nowhere is anybody's"
 
-# ---- creates that find it
+# ---- creates that find a session of another host
 
 before=$(everything)
 for wish in '"name": "a"' '"correlationKeys": ["new", "k"]' '"name": "a", "idempotencyKey": "i", "requestHash": "h"'; do
@@ -79,7 +79,7 @@ must "UPDATE lease SET next_attempt_at = clock_timestamp();
 is "$(claim h2)" "sleeping" "one that was seen stopped needs nobody to look"
 q "SELECT session_stop_end('$(sid a)', '{\"attempt\": \"x\", \"absent\": true}')" >/dev/null
 
-# ---- what nobody finished
+# ---- steps that were never finished
 
 create c >/dev/null && verify c 1 >/dev/null
 create d '"setup": "sealed", "setupSeconds": 60' >/dev/null

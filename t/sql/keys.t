@@ -1,5 +1,5 @@
 #!/bin/bash
-# Correlation keys: any of them finds the one session they all name.
+# Tests correlation keys: any of them finds the one session that they all name.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 . "$top_srcdir/t/sql/rows.sh"
@@ -70,14 +70,14 @@ is "$(make g "$(keys 1 more)")" "ERROR:  SX416" "for a create, too"
 is "$(request a delete session-delete)|$(owned a)" "deleting|-" "a delete frees the keys at once"
 is "$(set_keys a "'{z}'")" "ERROR:  SX413" "and none can be added"
 is "$(make h "$(keys 1)")" "created|$(sid h)" "another session may have them"
-# as if a create had found it just before the delete, and was slow
+# as if a slow create had found the session just before the delete
 must "INSERT INTO alias (tenant, key, session_id) VALUES ('acme', 'late', '$(sid a)')"
 is "$(make h "$(keys 1 late)")|$(owned h)" "found|$(sid h)|1 late" "what a deleted one still has counts for nothing"
 must "INSERT INTO alias (tenant, key, session_id) VALUES ('acme', 'later', '$(sid a)')"
 begin a a >/dev/null && end a a true >/dev/null
 is "$(q "SELECT session_deleted('$(sid a)')")|$(owned a)" "t|-" "and goes with it"
 
-# ---- races: whoever waits is judged by what it finds then
+# ---- races: a create that waited is judged by the rows as they are then
 
 behind "$(create_sql p1 "$(keys r1 r2)")" "$(create_sql p2 "$(keys r2 r3)")" \
 	"two creates with one key in common"
@@ -97,7 +97,7 @@ is "$TWO" "created|$(sid p8)" "makes a session of its own"
 behind "SELECT session_request_stop('$(sid p8)', 'delete', '{\"reason\": \"x\"}')" \
 	"SELECT session_set_keys('$(sid p8)', 'acme', '{t2}', NULL)" "keys behind a delete"
 is "$TWO|$(owned p8)" "ERROR:  SX413|-" "come too late"
-# A create that finds has found it as it was, and waits to give it its keys.
+# A create that finds a session has read its old row, and waits to add its keys.
 ask one BEGIN >/dev/null
 ask one "SELECT session_request_stop('$(sid p5)', 'delete', '{\"reason\": \"x\"}')" >/dev/null
 tell two "$(create_sql p9 "$(keys s1 s9)")"
@@ -109,8 +109,8 @@ is "$(make p9 "$(keys s9)")|$(make p0 "$(keys s1 s9)")" "created|$(sid p9)|found
 
 # ---- the order of locks: a session before its keys' rows
 
-# One is about to delete it; two has found it and brings a key more.  In the
-# wrong order this is a deadlock.
+# One is about to delete the session; two has found it and adds a key.  In the
+# wrong order of locks this is a deadlock.
 make l1 "$(keys u1)" >/dev/null
 ask one BEGIN >/dev/null
 ask one "SELECT id FROM session WHERE id = '$(sid l1)' FOR UPDATE" >/dev/null

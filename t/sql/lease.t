@@ -1,5 +1,5 @@
 #!/bin/bash
-# Every event's effect on a lease, and every refusal with its reason.
+# Tests every event's effect on a lease, and every refusal with its reason.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 pg_begin
@@ -25,7 +25,7 @@ CREATE FUNCTION secs(t timestamptz) RETURNS text LANGUAGE sql AS \$\$
         ELSE round(extract(epoch FROM t - (SELECT changed_at FROM lease)))::text END
 \$\$;"
 
-# The row in one line, times in seconds after the change; "kept" is as it was.
+# The row in one line, times in seconds after the change; "kept": it did not change.
 readonly ROW="SELECT state, generation, coalesce(instance, '-'),
 	secs(startup_deadline), secs(keep_warm_until), coalesce(target, '-'),
 	coalesce(reason, '-'), secs(requested_at), secs(next_attempt_at), attempts,

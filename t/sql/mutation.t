@@ -1,5 +1,5 @@
 #!/bin/bash
-# The tests of t/sql can fail: each fence that is taken out turns one red.
+# Tests that the tests of t/sql can fail: without any one fence a test fails.
 # long: 64 mutants of the schema, each with a cluster of its own
 . "${top_srcdir:=.}/t/lib/tap.sh"
 set -uo pipefail
@@ -11,8 +11,8 @@ export top_srcdir=$PWD top_builddir
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf -- "$dir"' EXIT
 
-# mutant NAME TEST FILE SED: TEST fails, and by a check, when FILE is so changed.
-# They run side by side, and are told in their order.
+# mutant NAME TEST FILE SED: a check of TEST must fail when SED has changed FILE.
+# Mutants run side by side, and are reported in their order.
 names=()
 mutant() {
 	local here=$dir/${#names[@]}

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Ports: what a row asks of its relay, until that has confirmed; and revocations.
+# Tests ports: a row asks its relay for a change until the relay has confirmed; and
+# revocations.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 . "$top_srcdir/t/sql/rows.sh"
@@ -21,7 +22,7 @@ port() {
 }
 order() { q "SELECT change_order FROM port WHERE session_id = '$(sid "$1")' AND port = $2"; }
 settled() { q "EXECUTE port_settled('$(sid "$1")', '$2', '${3:-$(order "$1" "$2")}')"; } # ID PORT [ORDER]
-# due [HOST [SINCE]]: for a pass that began then
+# due [HOST [SINCE]]: the ports that are due for a pass that began at SINCE
 due() { q "EXECUTE due_ports('${1:-h1}', '${2:-infinity}', '10')" | cut -d'|' -f1,2 | tr '\n' ' '; }
 may() { q "SELECT port_exposed('$(sid "$1")', $2)"; }
 
@@ -56,7 +57,7 @@ close a 8080 >/dev/null
 is "$(settled a 8080)|$(port a 8080)" "t|" "a relay that has closed is the end of the row"
 is "$(settled a 8080 "$closing")" f "and there is nothing more to confirm"
 
-# ---- what the app hears
+# ---- the host and URL of a port
 
 told() { q "SELECT host, base_url FROM port WHERE session_id = '$(sid a)' AND port = 8080"; }
 expose a 8080 four false NULL "'public'" "'https://a.example'" >/dev/null
@@ -81,7 +82,7 @@ is "$(q "EXECUTE ports_expire('10')")" "" "once"
 is "$(expose a 8081 two)|$(port a 8081)" "t|two|t|t|f" "exposed again it is another one"
 settled a 8081 >/dev/null
 
-# ---- who can be told
+# ---- wrappers that can be told
 
 close a 8081 >/dev/null
 must "UPDATE session SET state = 'initializing' WHERE id = '$(sid a)'"

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Every named statement fits the migrated schema; migrating twice is harmless.
+# Tests that every named statement fits the migrated schema, and that migrating
+# twice is harmless.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 pg_begin
@@ -32,7 +33,7 @@ is "$(q "SELECT name FROM schema_migration ORDER BY name")" \
 	"each migration is recorded once, by its file's name"
 is "$(q "SELECT count(*) FROM installation")" 1 "there is one installation"
 
-# Whoever finds another migration at work waits for it.
+# A migration waits for another one that is running.
 two_at_once() {
 	local one
 	pg_migrate >"$LOGS/one" 2>&1 &

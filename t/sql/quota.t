@@ -1,5 +1,6 @@
 #!/bin/bash
-# Quotas: counted with every change, by whomever, and never overshot.
+# Tests that quotas are counted with every change, by any program, and never
+# exceeded.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 . "$top_srcdir/t/sql/rows.sh"
@@ -28,7 +29,7 @@ port() { # ID PORT
 	q "INSERT INTO port (session_id, port, token_hash, token_sealed)
 		VALUES ('$(sid "$1")', $2, 'h', 's') RETURNING 'made'"
 }
-why() { # SQL: what a refusal says to programs
+why() { # SQL: the detail of its refusal, which programs read
 	pg_psql -Atq 2>&1 <<<"SET sandlease.quota_${2%%=*} = ${2#*=}; $1" |
 		sed -n 's/^DETAIL:  //p'
 }
@@ -190,7 +191,7 @@ is "$(create g3)|$(q "SELECT minute_creates, last_creates FROM quota WHERE tenan
 	"created|initializing|1|1|0" "two minutes later it is forgotten"
 minute 0 10 0
 is "$(create g4 '"name": "x"')" "ERROR:  SX429" "a create that makes is one"
-# at SECONDS: creates of the last 60, and how long ten a minute have to wait
+# at SECONDS: creates of the last 60, and the wait with a limit of ten a minute
 at() {
 	q "SELECT round(quota_creates(q, at), 1), quota_creates_wait(q, at, 1, 10)
 		FROM (SELECT q, q.minute_at + interval '$1 seconds' AS at FROM quota q
@@ -235,7 +236,7 @@ must "UPDATE quota SET minute_at = clock_timestamp(), minute_finds = 1000000 WHE
 is "$(find_x)|$(finds | cut -d'|' -f1)" "found|initializing||1000000" "without a limit nothing is counted"
 must "UPDATE quota SET minute_finds = 0 WHERE tenant = 'acme'"
 
-# ---- what is frozen
+# ---- frozen sessions
 
 order() { q "SELECT suspend_order FROM session WHERE id = '$(sid "$1")'"; }
 suspend() { # ID
@@ -243,7 +244,7 @@ suspend() { # ID
 	q "SELECT session_suspend_end('$(sid "$1")', '{\"order\": $(order "$1"), \"frozen\": true, \"reason\": \"r\"}')"
 }
 active() { printf '%s %s' "$(used | cut -d'|' -f2)" "$(really | cut -d'|' -f2)"; }
-room() { # N more active ones
+room() { # N more active sessions
 	limit active $(($(used | cut -d'|' -f2) + $1))
 }
 before=$(active)
@@ -282,7 +283,7 @@ tell one COMMIT && hear one >/dev/null
 is "$(ask two COMMIT)|$(look h1)|$(look h2)" "ERROR:  SX429|initializing|owns_wrapper|1|" \
 	"the second to commit does not fit"
 is "$(used)" "$(really)" "and the counters are right"
-# The row is locked by one that is about to commit; the other waits for it.
+# Connection one is about to commit and has the row locked; two waits for it.
 room 1
 ask one BEGIN >/dev/null
 ask one "$(create_sql h3)" >/dev/null
@@ -302,7 +303,7 @@ ok "a start behind a create: one waits for the other" stands two
 ask one COMMIT >/dev/null
 is "$(hear two)|$(look h4)" "ERROR:  SX429|asleep|none|1" "and does not fit"
 no_limits
-# Two transactions over two tenants, each beginning with the other one's.
+# Two transactions change the rows of two tenants, in opposite order.
 touch_both() { # CONNECTION FIRST SECOND
 	ask "$1" BEGIN >/dev/null
 	ask "$1" "UPDATE session SET state = 'asleep' WHERE id = '$2';
@@ -368,8 +369,8 @@ ok "two that make the row: one waits for the other" stands two
 ask one COMMIT >/dev/null
 is "$(hear two)|$(used)" "created|$(really)" "and nothing is counted twice"
 
-# A start that fails waits for its sandbox before it has its session: whoever has
-# the sandbox may still take the session.
+# A start that fails locks its sandbox before its session: the transaction that has
+# the sandbox may still lock the session.
 for how in "SELECT session_request_stop('$(sid y1)', 'fail', '{\"reason\": \"x\"}')" \
 	"SELECT stop_requests('fail', '{\"reason\": \"x\", \"sessions\": [{\"id\": \"$(sid y1)\"}]}')"; do
 	create y1 >/dev/null

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Two connections, step by step: whoever waits is judged by what it finds then.
+# Tests races of two connections, step by step: a transaction that waited is judged
+# by the rows as they are then.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 . "$top_srcdir/t/sql/rows.sh"
@@ -30,8 +31,8 @@ behind "$(lease_sql b request_stop '"reason": "first"')" \
 is "$TWO|$(q "SELECT reason FROM lease WHERE session_id = '$(sid b)'")" "stop_needed|t|-|first" \
 	"keep the first one's reason"
 
-# The transaction of two began before one's request: by its now() that request
-# lies in the future, by the clock after the lock it is due.
+# The transaction of two began before one's request: by now() of two that request
+# lies in the future, but by the clock after the lock it is due.
 ready c
 ask two "BEGIN; SELECT now() IS NULL" >/dev/null
 behind "$(lease_sql c request_stop '"reason": "x"')" \
@@ -166,8 +167,8 @@ is "$(q "SELECT state, incarnation FROM sandbox WHERE id = 'org-x'")" "creating|
 
 # ---- the order of locks: sandbox, session, lease
 
-# One holds the sandbox and goes on to the session, as a start does; two ends
-# an attempt.  In the wrong order this is a deadlock.
+# One locks the sandbox and then the session, as a start does; two ends an
+# attempt.  In the wrong order this is a deadlock.
 ready l
 request l sleep idle-timeout >/dev/null && begin l a >/dev/null
 ask one BEGIN >/dev/null

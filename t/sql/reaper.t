@@ -1,5 +1,5 @@
 #!/bin/bash
-# What reapers claim, and share; what they compare; what only an operator does.
+# Tests what reapers claim, share and compare, and what only an operator does.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 . "$top_srcdir/t/sql/rows.sh"
@@ -69,7 +69,7 @@ must "UPDATE session SET state = 'sleeping' WHERE id = '$(sid a)'"
 is "$(q "EXECUTE settle_sleepers('10', 't8')")|$(told a)" "1|asleep|t8" \
 	"one that sleeps, though nobody said so, is settled"
 
-# ---- wishes
+# ---- stop requests
 
 for s in e f; do
 	create "$s" >/dev/null && verify "$s" 1 >/dev/null
@@ -87,7 +87,7 @@ is "$(wish sleep "{\"id\": \"$(sid e)\"}")" "" "what somebody is at is passed ov
 ask one "COMMIT"
 is "$(wish sleep "{\"id\": \"$(sid e)\"}")" e "and has its turn later"
 
-# Between the look and the wish a reaper may stand still for any time.
+# Between the look and the request a reaper may stand still for any time.
 past='"expiresAt": "2000-01-01T00:00:00Z"'
 create h "$past" >/dev/null && verify h 1 >/dev/null
 seen=$(q "EXECUTE due_expired('10')")
@@ -106,7 +106,7 @@ is "$(wish fail "$late")|$(look i)" "|ready|owns_wrapper|1" "a late start that a
 must "UPDATE lease SET startup_deadline = 'epoch' WHERE session_id = '$(sid i)'"
 is "$(wish fail "$late")|$(look i)" "i|failed|stop_needed|1" "one that did not has"
 
-# ---- what a host has
+# ---- the things on a host
 
 create g >/dev/null && verify g 1 >/dev/null
 differ() { # SEEN...
@@ -164,7 +164,7 @@ is "$(q "SELECT string_agg(left(subject, 1) || severity || trace_id || (detail->
 	FROM audit WHERE kind = 'lease_force_release'")" "fcriticalt1stopping gcriticalt2owns_wrapper" \
 	"the audit log has both"
 
-# ---- starts that nobody waits for
+# ---- starts for which no client waits
 
 for s in p q r s; do
 	create "$s" >/dev/null

@@ -1,12 +1,12 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034 # ONE and TWO are for the tests
-# rows.sh: tenants, keys and sessions for the tests of t/sql.
+# rows.sh: makes tenants, keys and sessions for the tests of t/sql.
 #
 # Ids of sessions have 20 characters; `sid a` is one that begins with a.
 
 sid() { printf '%s%s' "$1" "$(printf '0%.0s' {1..20})" | cut -c1-20; }
 
-# spec ID [JSON]: what a create asks for; later members win.
+# spec ID [JSON]: the request of a create; later members win.
 spec() {
 	local tenant=acme
 	printf '%s' "$(q "SELECT '{
@@ -46,7 +46,7 @@ end() { # ID ATTEMPT ABSENT
 	q "SELECT session_stop_end('$(sid "$1")', '{\"attempt\": \"$2\", \"absent\": $3, \"error\": \"no\"}')"
 }
 
-# stop ID WISH: all of it, as one worker does.
+# stop ID WISH: all steps of a stop, as one worker makes them.
 stop() {
 	request "$1" "$2" session-delete >/dev/null
 	begin "$1" a >/dev/null
@@ -78,7 +78,7 @@ create_sql() { # ID JSON
 }
 
 # behind SQL_ONE SQL_TWO NAME: two must wait for one's transaction; then both
-# go on.  ONE and TWO are what they answered.
+# go on.  ONE and TWO are their answers.
 behind() {
 	ask one BEGIN >/dev/null
 	ONE=$(ask one "$1")

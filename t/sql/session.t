@@ -1,5 +1,5 @@
 #!/bin/bash
-# A session from create to delete: every function, and what each refuses.
+# Tests a session from create to delete: every function, and what each refuses.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 . "$top_srcdir/t/sql/rows.sh"

@@ -1,5 +1,5 @@
 #!/bin/bash
-# A setup's rows: what is heard is written once, and a success is final.
+# Tests the rows of a setup: output is written once, and a success is final.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 . "$top_srcdir/t/sql/rows.sh"
@@ -39,13 +39,13 @@ create a "$SETUP" >/dev/null
 is "$(setup a)|$(seconds_left a)" "t|0|||30" "it has its time on top of a start's"
 is "$(shown a)" '{"state" : "pending", "exitCode" : null, "output" : null}' "it is pending"
 
-# ---- what it says
+# ---- its output
 is "$(said a 1 0 5 one)|$(said a 1 0 5 one)|$(setup a)" "t|f|t|5||" "heard twice it is written once"
 is "$(said a 1 3 8 odd)|$(said a 1 7 9 gap)|$(setup a)" "f|f|t|5||" "neither an overlap nor a gap"
 is "$(said a 2 5 8 two)|$(said a 0 5 8 two)" "f|f" "nor another life's"
 is "$(said a 1 5 8 two)|$(told a)" "t|output:one output:two" "in its order"
 
-# ---- how it ends
+# ---- its end
 is "$(ended a 2 0)|$(ended a 0 0)|$(setup a)" "f|f|t|8||" "another life's end is none"
 is "$(ended a 1 0)|$(setup a)" "t|f|8|0|the end" "a success"
 is "$(ended a 1 3)|$(said a 1 8 9 x)|$(setup a)" "t|f|f|8|0|the end" "is final"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Snapshots' rows: reserved when they begin, settled once, removed when nobody
-# needs them.
+# Tests the rows of snapshots: reserved at the beginning, settled once, removed when
+# no session needs them.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 . "$top_srcdir/t/sql/rows.sh"
@@ -67,7 +67,7 @@ is "$(hear two)" "ERROR:  SX429" "two at once are not both the last"
 limit snapshots 0
 limit snapshot_mb 0
 
-# ---- sessions that are made of one
+# ---- sessions that are made from a snapshot
 from() { # SESSION SNAPSHOT [JSON]
 	create "$1" "\"snapshot\": \"$(sid "$2")\"${3:+, $3}"
 }

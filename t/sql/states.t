@@ -1,5 +1,5 @@
 #!/bin/bash
-# The life of a session: each arrow of session_transition, and nothing else.
+# Tests the states of a session: each arrow of session_transition, and nothing else.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 . "$top_srcdir/t/sql/rows.sh"
@@ -9,7 +9,7 @@ make_tenants
 STATES="initializing ready sleeping asleep deleting deleted failed lost"
 EVENTS=$(q "SELECT DISTINCT event FROM session_transition ORDER BY 1")
 
-# A row as a test needs it, whatever leads there: put STATE [SQL]
+# put STATE [SQL]: writes a row as a test needs it, without the arrows.
 put() {
 	must "ALTER TABLE session DISABLE TRIGGER session_state_changed;
 		UPDATE session SET state = '$1', reason = 'why', started_at = 'epoch', ended_at = NULL,
@@ -27,9 +27,9 @@ row() { q "SELECT * FROM session"; }
 SUSPENDED="suspended_at = 'epoch', suspend_deadline = 'epoch'"
 create a >/dev/null
 
-# ---- what is possible, and what it does
+# ---- possible events and their effects
 
-# What is another than in put(), in words.
+# The columns that differ from put(), in words.
 changed() {
 	q "SELECT concat_ws(' ',
 		'reason=' || coalesce(nullif(reason, 'why'), CASE WHEN reason IS NULL THEN '-' END),
@@ -49,7 +49,7 @@ changed() {
 		CASE WHEN setup_output IS NULL THEN 'output' END,
 		CASE WHEN actor IS NOT NULL THEN 'actor' END) FROM session"
 }
-# from, event, to, whether it is suspended, what changes
+# from, event, to, whether the session is suspended, what changes
 ARROWS=$(cat <<'ROWS'
 initializing|start|initializing||reason=- bounced cpu rewound output
 ready|start|initializing||reason=- bounced cpu rewound output
@@ -116,7 +116,7 @@ is "$(q "SELECT reason FROM session")" "for people" "what is said to people come
 is "$(q "SELECT what, reason, detail->>'from' FROM event ORDER BY id DESC LIMIT 1")" \
 	"sleeping|for people|ready" "and a change leaves its event"
 
-# ---- what a fence refuses
+# ---- refusals of a fence
 
 refused() { # NAME EVENT JSON WHY: and nothing has changed
 	local before after
@@ -157,7 +157,7 @@ done
 is "$(q "SELECT now_state, applied, why FROM session_apply('nobody', 'start', '{}')")" \
 	"|f|no such session" "a session that is not there"
 
-# ---- nobody goes round it
+# ---- no statement can bypass the table
 
 for from in $STATES; do
 	for to in $STATES; do

@@ -1,5 +1,5 @@
 #!/bin/bash
-# src/store with a server that answers, refuses, and goes away.
+# Tests src/store with a server that answers, refuses, and goes away.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 pg_begin

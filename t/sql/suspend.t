@@ -1,5 +1,5 @@
 #!/bin/bash
-# Freezing and thawing: intents, outcomes, and what comes too late.
+# Tests freezing and thawing: intents, outcomes, and outcomes that come too late.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 . "$top_srcdir/t/sql/rows.sh"
@@ -57,14 +57,14 @@ is "$(q "SELECT initializing_since > clock_timestamp() - interval '1 minute', cp
 	"t|t" "what begins to go on is neither an orphan nor stuck"
 is "$(thawed a 4)" t "and goes on"
 
-# ---- what cannot be frozen
+# ---- sessions that cannot be frozen
 
 is "$(suspend a)|$(suspended a 5 false)|$(look a)|$(dates a)" \
 	"5|sleeping|sleeping|stop_needed|1|f|f|f|f" "it is stopped instead"
 is "$(q "SELECT reason FROM session WHERE id = '$(sid a)'")" cannot_suspend "and says so"
 is "$(suspend a)|$(thaw a 1)" "|ERROR:  SX412" "from then on it is the stop's"
 
-# ---- what ends it meanwhile
+# ---- events that end it meanwhile
 
 create b >/dev/null && verify b 1 >/dev/null && suspend b >/dev/null
 is "$(request b delete session-delete)|$(suspended b 1 true)|$(look b)" \
@@ -88,7 +88,7 @@ must "UPDATE installation SET draining = true"
 is "$(thaw f 1)" "ERROR:  SX503" "while draining nothing goes on"
 must "UPDATE installation SET draining = false"
 
-# ---- what nobody finished
+# ---- freezes and thaws that were never finished
 
 repair() { suspend "$1" '"repair": true'; }
 due() { q "SELECT count(*) FROM session WHERE suspend_deadline < clock_timestamp()"; }

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A ticket: for one session, one purpose and one request, within a minute, as
-# long as its key counts.
+# Tests that a ticket is for one session, one purpose and one request, within a
+# minute, and only as long as its key is valid.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 . "$top_srcdir/t/sql/rows.sh"
@@ -77,7 +77,7 @@ must "UPDATE api_key SET revoked_at = clock_timestamp() WHERE id = 'v';
 is "$(auth t-v r1)$(auth u-v r2)$(who t-v r1)" "$NO$NO" "is over when the key is revoked"
 is "$(auth t-e r1)$(auth u-e r2)$(who t-e r1)" "$NO$NO" "and when it ends"
 
-# ---- what it does is work, by its key
+# ---- a call with a ticket is activity of its key
 
 make t5 >/dev/null
 must "UPDATE lease SET startup_deadline = clock_timestamp() + interval '60 s'"
@@ -111,7 +111,7 @@ detail=$(q "DO \$\$ DECLARE d text; BEGIN
 	SELECT (current_setting('test.detail')::jsonb->>'retryAfter')::int BETWEEN 1 AND 60")
 is "$detail" t "who is refused hears when there is room again"
 
-# ---- what is told of refusals
+# ---- refusals in the audit log
 
 must "DELETE FROM ticket"
 for t in used over bound apart key; do

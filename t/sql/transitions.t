@@ -1,5 +1,6 @@
 #!/bin/bash
-# What the rows of the state machines promise; and their words, which C has, too.
+# Tests the promises of the rows of the state machines, and that C has the same
+# words.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/pg.sh"
 pg_begin
@@ -8,7 +9,7 @@ tables=$STACK_BUILD/t/unit/store/print_tables
 [ -x "$tables" ] || skip_all "print_tables is not built (make check builds it)"
 in_c() { "$tables" "$1" | LC_ALL=C sort; }
 
-# ---- what holds of every arrow of the lease; what each does, lease.t shows
+# ---- true for every arrow of the lease; lease.t tests the effect of each
 
 none() { # NAME WHERE: no row of lease_transition is so
 	is "$(q "SELECT from_state, event, to_state FROM lease_transition WHERE $2")" "" "$1"
