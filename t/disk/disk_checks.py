@@ -1,5 +1,5 @@
-"""disk_checks.py: what happens when a disk is really filled, by tenants or by
-somebody else."""
+"""disk_checks.py: tests what the service does when a disk is really filled, by
+tenants or by another program."""
 import errno
 import os
 import shutil
@@ -67,9 +67,9 @@ def a_young_or_living_sibling_is_never_removed():
 
 
 def create_on_a_full_disk(wish):
-    """What a create is answered.  PostgreSQL is on this disk too: if a table
-    needs its next page just then, the answer is about the database, or there
-    is no page for the refusal, and the reaper would take it up later.  Another
+    """The answer to a create.  PostgreSQL is on this disk too: if a table needs
+    its next page just then, the answer is about the database, or there is no
+    page for the refusal, and the reaper would finish it later.  Then another
     session's rows get that page, and the create is repeated."""
     for _ in range(30):
         fill(0)
@@ -106,7 +106,8 @@ def full_events():
 def no_space_for_a_file_on_a_shared_file_system_destroys_nobodys_sandbox():
     s = session()
     pids, before_ = service.sandbox_pids(), full_events()
-    # the reserve is not to be had: else there is room again in a moment
+    # the reserve is moved away: else it would be given up, and there would be
+    # room again in a moment
     os.rename(data("ballast.inodes"), data("kept"))
     all_ = os.statvfs(state())
     inodes(all_.f_files - all_.f_ffree)
@@ -137,7 +138,7 @@ def a_permission_error_is_not_capacity_evidence():
 
 
 def retire(sandbox):
-    """Nothing runs in it any more."""
+    """Stops the sandbox by a pass, as one that was idle for long."""
     sql("UPDATE sandbox SET idle_since = clock_timestamp() - interval '1 day'"
         " WHERE id = :'v1'", sandbox)
     reap()
@@ -146,7 +147,7 @@ def retire(sandbox):
 
 
 def exhaust(directory, most=1 << 30):
-    """No more names fit into it; the files that see to that, `most` at most."""
+    """Makes files until no inode is left, at most `most`; returns their names."""
     made = []
     while len(made) < most:
         try:
@@ -223,7 +224,7 @@ def the_heaviest_writer_is_frozen_the_other_goes_on_and_postgresql_lives():
     equal(size(s), was, "who is frozen writes no more")
     equal(sql("SELECT what FROM event WHERE kind = 'disk' AND session_id ="
               " :'v1'", s["id"]), [["frozen"]], "its history says so")
-    # the disk becomes larger, as it might in life
+    # the disk becomes larger, as an operator may make it
     resize(DISK_MB + 200)
     until("it goes on", lambda: get(s["id"])["reason"] is None)
     until("and writes again", lambda: size(s) > was)
@@ -262,7 +263,8 @@ def a_file_without_a_name_hides_nobody():
     s, other = session(isolation="session"), session(isolation="session")
     execute(other["id"], "head -c 104857600 /dev/zero >large")
     fill(LOW_MB + SOON_MB)
-    # one process: whoever writes nothing between two looks is not seen to write
+    # one process: a process that writes nothing between two looks is not seen
+    # to write
     execute(s["id"], "python3 -c '" + HIDDEN_WRITER + "' >/dev/null 2>&1 &")
     until("somebody is frozen", lambda: "disk_low" in (
         get(s["id"])["reason"], get(other["id"])["reason"]))
@@ -271,8 +273,8 @@ def a_file_without_a_name_hides_nobody():
 
 
 def tenants():
-    """Two sessions of two orgs: who does harm, and who writes a line now and
-    then and has some files."""
+    """Two sessions of two orgs: one is to do harm; the other writes a little
+    now and then and has some files."""
     thief, other = (service.new_key(org, "u") for org in ("thief", "honest"))
     s = session(thief, isolation="session")
     o = session(other, isolation="session")
@@ -318,7 +320,8 @@ def nor_who_has_more_than_its_limit_and_is_quiet():
     only_the_first_is_frozen(s, thief, o, other)
 
 
-# A mapping keeps the file; mmap.mmap() has a descriptor of its own, which goes.
+# Only the mapping keeps the file: os.closerange() also closes the descriptor that
+# mmap.mmap() has made for itself.
 MAPPED = """
 import mmap, os, time
 f = open('m', 'w+b')
@@ -381,7 +384,7 @@ def what_is_in_memory_is_not_on_the_disk():
 def who_uses_up_the_inodes_is_frozen_before_they_are_gone():
     s, thief, o, other = who = tenants()
     all_ = os.statvfs(state())
-    # a file system of few: some 12 % of them, as of the bytes, are the mark
+    # a file system with few inodes: the mark is some 12 % of them, as of bytes
     inodes(all_.f_files - all_.f_ffree + 5000)
     try:
         execute(s["id"], "mkdir many; (i=0; while :; do for k in 1 2 3 4 5 6 7 8"
@@ -405,7 +408,7 @@ def who_is_quicker_than_that_is_frozen_and_postgresql_has_inodes_again():
     s, thief, o, other = tenants()
 
     def reason():
-        # without inodes a call may fail, for a moment
+        # a call may fail for a moment, while there are no inodes
         r = call("GET", at(s["id"]), key=thief)
         return r.json["reason"] if r.status == 200 else None
 
@@ -426,7 +429,7 @@ def who_is_quicker_than_that_is_frozen_and_postgresql_has_inodes_again():
         execute(s["id"], "mkdir many; (i=0; while :; do : >many/$i &&"
                 " i=$((i + 1)); done) >/dev/null 2>&1 &", thief)
         until("it is frozen", lambda: reason() == "disk_low")
-        # if it did not get the last ones; but not those in reserve
+        # takes the inodes that the session has left over, but not the reserve
         left = os.statvfs(state()).f_favail
         if os.path.exists(data("ballast.inodes")):
             exhaust(more, left)
@@ -459,7 +462,7 @@ def who_is_over_his_limit_is_put_to_sleep_with_his_files():
     sql("INSERT INTO class (name, memory_mb, cpu_millis, disk_mb, pids)"
         " VALUES ('tiny', 256, 1000, 8, 64) ON CONFLICT DO NOTHING")
     s = session(**{"isolation": "session", "class": "tiny"})
-    # each file is small enough; all together are not
+    # each file is below the limit; all together are above it
     execute(s["id"], "for i in 1 2 3; do head -c 4194304 /dev/zero >f$i; done")
     for reason in (None, "disk_limit"):
         sql("UPDATE session SET created_at = created_at - interval '1 hour',"

@@ -1,5 +1,5 @@
 """disk_world.py: a whole service, PostgreSQL included, on a file system of
-512 MB, and who fills it."""
+512 MB, and functions that fill it."""
 import errno
 import os
 import pwd
@@ -48,7 +48,7 @@ def free_mb():
 
 
 def fill(down_to_mb):
-    """Somebody else's file: so much is free afterwards."""
+    """Writes a file that is no session's; so much is free afterwards."""
     unfill()
 
     def filled():
@@ -60,7 +60,7 @@ def fill(down_to_mb):
         except OSError as e:
             if e.errno != errno.ENOSPC:
                 raise
-            return False  # somebody else has taken some of it meanwhile
+            return False  # another process took some of the room meanwhile
         return True
     with open(os.path.join(state(), "filler"), "wb") as f:
         until("it is full", filled)
@@ -84,7 +84,7 @@ def unfill():
 
 
 def before():
-    """Nothing is left of the last case."""
+    """Removes everything that the last case has left."""
     unfill()
     for sid, key in list(OURS.items()):
         call("DELETE", at(sid), key=key)
@@ -121,7 +121,7 @@ def ballast():
 
 
 def leave(s, name, mb, age_seconds):
-    """A workspace of nobody's in the sandbox of session `s`."""
+    """A workspace without a row, in the sandbox of session `s`."""
     owner = pwd.getpwuid(os.stat(data()).st_uid)
     top = data("storage", s["sandboxId"], name)
     for path in (top, top + "/workspace", top + "/home"):
@@ -139,12 +139,13 @@ def leave(s, name, mb, age_seconds):
 def refused(reply):
     doc = problem(reply, 507, "insufficient_storage")
     true(doc["retryable"], "it may be tried again")
-    # on a disk that is full to the last byte the reaper finishes it
+    # on a disk that is full to the last byte the reaper finishes the refusal:
+    # the session is then `deleting`, which strangers() does not list
     equal(strangers(), [], "no session is left of it")
 
 
 def strangers():
-    """Sessions that no test has made, and nobody deletes."""
+    """Sessions that no test has made and that are not being deleted."""
     return [sid for sid, in sql(
         "SELECT id FROM session WHERE state NOT IN ('deleting', 'deleted')"
         " AND id NOT IN (SELECT unnest(string_to_array(:'v1', ',')))",
@@ -152,13 +153,14 @@ def strangers():
 
 
 def writer(sid, key=None):
-    """A job that writes 20 MB a second, for ever.  What lies there already is
-    of no account: fill() first, and it is soon too much."""
+    """Starts a job that writes 20 MB a second, for ever.  Files that exist
+    already do not count against a session: call fill() first, so that the disk
+    is soon low."""
     execute(sid, "(while :; do head -c 2097152 /dev/zero >>big; sleep 0.1;"
             " done) >/dev/null 2>&1 &", key)
 
 
-# 20 MB a second into a file without a name
+# writes 20 MB a second into a file without a name
 HIDDEN_WRITER = """
 import os, time
 f = open("gone", "wb", 0)
@@ -175,8 +177,8 @@ def size(s):
 
 
 def size_that_stays(s):
-    """None while it grows: without cgroups processes are stopped by a signal,
-    which may come to them after the row says so."""
+    """The file's size, or None while it grows: without cgroups processes are
+    stopped by a signal, which may reach them after the row says so."""
     was = size(s)
     time.sleep(0.5)  # wait: asked until nothing changes meanwhile
     return was if was == size(s) else None

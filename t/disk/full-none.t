@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""full-none.t: the same where no cgroup is delegated: by signals."""
+"""full-none.t: tests a disk that runs full where no cgroup is delegated, so that
+sessions are frozen by signals."""
 import disk_checks  # noqa: F401, the cases
 import disk_world
 

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""full.t: a disk that runs full, with groups that can be frozen."""
+"""full.t: tests a disk that runs full, with cgroups that can be frozen."""
 import disk_checks  # noqa: F401, the cases
 import disk_world
 

@@ -1,8 +1,9 @@
 #!/usr/bin/python3
-"""cases.t: what must hold beside the obvious, each under its own sentence.
+"""cases.t: tests the rare cases of the lease's contract, each under its own
+sentence.
 
-t/lint/cases.t has the list; those that need a provider that fails on demand are
-in t/control.
+t/lint/cases.t has the list; the cases that need a provider that fails on demand
+are in t/control.
 """
 import glob
 import os
@@ -18,7 +19,8 @@ from service import (at, call, create, execute, expect, get, in_background,
                      job, problem, setting, sql, stack, until, value)
 from tap import case, equal, run, true
 
-# so that an agent that does not answer costs less than ten seconds
+# a short deadline, so that an agent that does not answer costs less than ten
+# seconds
 service.begin("discovery_seconds = 3")
 
 ME = os.getpid()
@@ -50,7 +52,7 @@ def state(sid):
 def a_due_clean_up_is_claimed_before_provider_i_o():
     sid = create(isolation="session")["id"]
     init = service.init_of(job(sid, mark(9101))[0])
-    os.kill(init, signal.SIGSTOP)  # no provider I/O comes to an end now
+    os.kill(init, signal.SIGSTOP)  # from now on no call of the provider ends
     try:
         c = in_background("POST", at(sid, "/sleep"))
         until("the claim is there", lambda: lease(sid)[0] == "stopping")
@@ -146,7 +148,8 @@ def nothing_came_of(sid, cells, sandboxes):
 
 
 def deleted_meanwhile(where, restart, **body):
-    """A worker stops at `where`; the session is deleted; it goes on."""
+    """A worker is paused at `where`; the session is deleted; the worker goes
+    on."""
     cells, sandboxes = service.cells(), service.sandbox_pids()
     with Paused(where) as p:
         p.create(**body)
@@ -175,8 +178,8 @@ def the_same_with_ensure_and_destroy():
 
 
 def used_meanwhile(restart):
-    """A reaper stops before it ends an idle sandbox; somebody comes to it; the
-    reaper goes on."""
+    """A reaper is paused before it ends an idle sandbox; a session starts in
+    the sandbox; the reaper goes on."""
     key = service.new_key("late-%d" % restart, "u")
     first = create(key)
     expect(200, call("DELETE", at(first["id"]), key=key))
@@ -211,7 +214,7 @@ def and_with_postgresql_restarted_in_between():
     equal(execute(sibling, "echo fine"), "fine\n", "the sibling")
 
 
-# ---- what does not want to end
+# ---- processes that resist their end
 
 HOSTILE = r"""
 import ctypes, os, sys, time
@@ -264,7 +267,7 @@ def a_child_that_double_forks_setsids_clears_overwrites_or_forges_its_environmen
         "path": "/workspace/h.py",
         "content": HOSTILE % (sibling["id"], before["instance"])}, key))
     execute(sid, "(python3 h.py %s >/dev/null 2>&1 &)" % mark(9104), key)
-    # those that sleep, the one that is non-dumpable, and one that forks
+    # the children that sleep, the non-dumpable one, and the one that forks
     until("they run", lambda: len(service.running(mark(9104))) >= 7)
     cell, = {c for c in cells for p in service.running(mark(9104))
              if p in service.descendants(c)}
@@ -291,7 +294,7 @@ def a_reaper_on_another_host_or_of_another_installation_releases_and_destroys_no
     rows = [sql("SELECT s.state, l.state, b.state, b.incarnation FROM session"
                 " s JOIN lease l ON l.session_id = s.id JOIN sandbox b ON"
                 " b.id = s.sandbox_id WHERE s.id = :'v1'", s["id"])]
-    # everything is due that can be
+    # the idle date is over, so that a reaper would stop the session
     sql("UPDATE lease SET keep_warm_until = clock_timestamp() - interval '1 h'"
         " WHERE session_id = :'v1'", s["id"])
 

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""deletion.t: from every state, twice, and whatever stands in its way."""
+"""deletion.t: tests that a session can be deleted from every state, twice, and
+when a process, a file or a program stands in the way."""
 import os
 import shutil
 import signal
@@ -14,7 +15,8 @@ from service import (at, call, container_error, create, execute, expect, get,
                      problem, setting, sql, until, value)
 from tap import case, equal, run, true
 
-# so that an agent that does not answer costs less than ten seconds
+# a short deadline, so that an agent that does not answer costs less than ten
+# seconds
 service.begin("discovery_seconds = 3")
 
 ME = os.getpid()
@@ -22,7 +24,7 @@ DATA = os.path.join(setting("STACK_STATE"), "data")
 
 
 def delete(sid):
-    """Its state afterwards; the status must say the same."""
+    """Deletes the session; its state afterwards, which the status must match."""
     r = call("DELETE", at(sid))
     state = r.json["state"]
     equal(r.status, {"deleted": 200, "deleting": 202}.get(state), "status")
@@ -37,7 +39,7 @@ def make_due(sid):
 
 
 def finished(sid):
-    """The reaper ends it, and nothing is left of it."""
+    """Checks that the reaper finishes the deletion and leaves nothing."""
     def ended():
         make_due(sid)
         service.reap()
@@ -66,7 +68,7 @@ def gone(sid):
 
 
 def refused(sid, status, code):
-    """Everything but GET and DELETE, for the same reason."""
+    """Checks that every call but GET and DELETE is refused with this code."""
     for method, path, body in (("PATCH", "", {"keepAlive": True}),
                                ("POST", "/resume", None),
                                ("POST", "/sleep", None),
@@ -229,7 +231,7 @@ def stopping_while_another_worker_is_at_it():
     equal(service.running(mark(8108)), [], "what ran in it")
 
 
-# ---- what stands in its way
+# ---- obstacles
 
 @case
 def with_the_agent_stopped():
@@ -242,7 +244,7 @@ def with_the_agent_stopped():
         equal((lease["state"], lease["stop"]["attempts"]), ("stop_needed", 1),
               "a failed look releases nothing")
         true(lease["stop"]["lastError"], "and says why")
-        # far enough away that no machine is too slow to come before it
+        # so late that even a slow machine gets here before
         sql("UPDATE lease SET next_attempt_at = next_attempt_at + interval"
             " '1 h' WHERE session_id = :'v1'", sid)
         due = get(sid)["lease"]["stop"]["nextAttemptAt"]
@@ -271,7 +273,7 @@ def with_the_wrapper_stopped():
 def with_the_agent_dead():
     sid = create(isolation="session")["id"]
     os.kill(service.init_of(service.job(sid, mark(8104))[0]), signal.SIGKILL)
-    # the kernel may still be at it
+    # the kernel may still be ending the processes
     true(delete(sid) in ("deleted", "deleting"), "state")
     finished(sid)
 
@@ -311,7 +313,7 @@ def with_the_provider_refusing():
 def with_the_database_stopped_in_the_middle():
     sid = create(isolation="session")["id"]
     init = service.init_of(service.job(sid, mark(8106))[0])
-    os.kill(init, signal.SIGSTOP)  # so that it takes its time
+    os.kill(init, signal.SIGSTOP)  # so that the stop takes long
     ask = subprocess.Popen(
         ["curl", "-s", "-o", os.devnull, "-X", "DELETE", "-H",
          "Authorization: Bearer " + setting("SANDLEASE_API_KEY"),

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""patience.t: who does not wait harms nobody, and who waits is not forgotten."""
+"""patience.t: tests that a client that does not wait for its answer does no harm,
+and that a client that waits gets its answer."""
 import os
 import signal
 import sys
@@ -26,7 +27,7 @@ def lease(sid):
 
 
 def open_stop(sid):
-    """A stop that a worker has claimed and then died of."""
+    """Begins a stop as a worker does that then dies."""
     sql("SELECT session_request_stop(:'v1', 'sleep',"
         " '{\"reason\": \"user-interrupt\"}')", sid)
     sql("SELECT FROM session_stop_begin(:'v1',"
@@ -35,7 +36,7 @@ def open_stop(sid):
 
 
 def end_stop(sid):
-    """Its watchdog finds it, and the next attempt is made."""
+    """Makes the stop's deadline over and lets the reaper finish the stop."""
     sql("UPDATE lease SET attempt_deadline = clock_timestamp()"
         " WHERE session_id = :'v1'", sid)
 
@@ -165,7 +166,7 @@ def what_is_not_waited_for_is_refused_and_can_be_repeated():
 
 @case
 def a_stop_that_is_due_takes_no_longer_than_the_caller_waits():
-    service.configure(discovery_seconds=60)  # what an attempt would take
+    service.configure(discovery_seconds=60)  # the time of an unbounded attempt
     service.restart()
     sid = create(isolation="session")["id"]
     init = service.init_of(job(sid, "9320.%d" % ME)[0])

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""shared.t: several sessions, several cells, one sandbox; nobody's end, crash or
-excess is another's."""
+"""shared.t: tests that sessions with a sandbox in common do not suffer from each
+other's end, crash or excess."""
 import os
 import signal
 import sys
@@ -14,7 +14,7 @@ from tap import Skip, case, equal, run, true
 service.begin()
 
 ME = os.getpid()
-# small enough that what runs away here is no burden for this machine
+# small limits, so that a runaway session here does not slow this machine
 sql("UPDATE class SET pids = 160, memory_mb = 512, cpu_millis = 500"
     " WHERE name = 'shared'")
 KEY = service.new_key("shared", "u")
@@ -61,7 +61,7 @@ def cell_of(sid, mark):
 
 
 def stopped(sid, cell):
-    """It is put to sleep, whatever it does, and nothing of it is left."""
+    """Puts the session to sleep and checks that no process of it is left."""
     r = call("POST", at(sid, "/sleep"), key=KEY)
     true(r.status in (200, 202), repr(r))
     until("it is asleep", lambda: make_due(sid) or service.reap() and
@@ -111,7 +111,7 @@ def one_sessions_fork_bomb_never_touches_a_sibling():
         raise Skip("without cgroups the processes of a sandbox are one number")
     sid = another()
     cell = cell_of(sid, "9203.%d" % ME)
-    # each makes as many as it may, and they all stay
+    # each process forks as often as it may, and all of them stay
     execute(sid, "printf '%s\\n' 'import os, time' 'while True:' ' try:'"
                  # wait: their own beat, no limit
                  " '  os.fork()' ' except OSError:' '  time.sleep(1)'"

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""causes.t: why the reaper ends a session, and what it finds that no row
-explains, on a whole service.  Time is shifted in the rows or set short."""
+"""causes.t: tests, on a whole service, for which causes the reaper ends a
+session, and which things without a row it finds.  Time is shifted in the rows or
+set short."""
 import glob
 import os
 import shutil
@@ -23,7 +24,7 @@ SOCKETS = os.path.join(setting("STACK_RUN"), "run", "s")
 
 
 def passes(*arguments):
-    """A pass that must succeed; its summary."""
+    """A pass of the reaper that must succeed; its summary."""
     status, text, summary = reap(*arguments)
     equal(status, 0, "exit status, with %s" % text)
     return summary
@@ -55,7 +56,7 @@ def a_command_that_does_nothing_is_stuck():
     service.configure(stuck_seconds=1)
     try:
         sql("UPDATE lease SET ask_at = '-infinity'")
-        passes()  # seen for the first time
+        passes()  # the first sighting
         equal((state(sid)[0], state(busy)[0]), ("ready", "ready"), "states")
         until("it is stuck", lambda: (
             sql("UPDATE lease SET ask_at = '-infinity'"), passes(),
@@ -158,7 +159,7 @@ def a_wrapper_that_was_killed_leaves_its_session_asleep():
     while not service.stat(pid)[0].startswith("sandlease-cell"):
         pid = service.stat(pid)[2]
     os.kill(pid, signal.SIGKILL)
-    # init lists the cell until it has reaped its first process
+    # init lists the cell until it has reaped the cell's first process
     until("it is gone", lambda: service.stat(pid) is None)
     sql("UPDATE lease SET changed_at = changed_at - interval '1 minute'")
     equal(passes()["sandboxGone"], 1, "sandboxGone")
@@ -209,7 +210,7 @@ def directories_without_a_row_go_to_the_trash():
     equal([os.path.exists(p) for p in paths], [False, True], "two")
     true(os.path.exists(storage(s)), "the others")
     shutil.rmtree(paths[1])
-    # one of a session that is deleted needs no second look
+    # the directory of a session that is deleted needs no second sighting
     expect(200, call("DELETE", at(s["id"])))
     os.makedirs(storage(s))
     for d in (os.path.dirname(storage(s)), storage(s)):
@@ -245,7 +246,7 @@ def a_reaper_that_was_killed_is_followed_by_one_that_goes_on():
         if rounds < 12 and one.poll() is None:
             one.kill()
         one.communicate()
-        # what it was stopping or destroying has its watchdog's time
+        # the killed reaper's stops and destroys would wait for their deadline
         sql("UPDATE lease SET attempt_deadline = clock_timestamp(),"
             " next_attempt_at = clock_timestamp()"
             " WHERE state IN ('stopping', 'stop_needed');"
@@ -277,7 +278,7 @@ def two_reapers_share_the_work():
 
 @case
 def a_sandbox_that_hangs_costs_the_others_nothing():
-    service.configure(discovery_seconds=3)  # time enough for the other one
+    service.configure(discovery_seconds=3)  # leaves time for the other session
     bad, good = create(isolation="session"), create()["id"]
     init = service.init_of(job(bad["id"], "8203.%d" % ME)[0])
     sql("SELECT session_request_stop(id, 'sleep',"
@@ -449,7 +450,7 @@ def a_stop_that_failed_five_times_is_told_by_passes_and_health():
     equal(state(s["id"])[::2], ["asleep", "none"], "once it answers")
 
 
-# ---- what it did
+# ---- the reaper's report
 
 @case
 def every_pass_is_on_record():
@@ -476,7 +477,7 @@ def every_pass_is_on_record():
             403, "forbidden")
 
 
-# ---- all of it
+# ---- the history of all these sessions
 
 @case
 def every_transition_of_all_these_sessions_was_told():

@@ -1,9 +1,9 @@
 #!/usr/bin/python3
 # idle: waits for two minutes of cron
-"""cron.t: the installed cron file, in a cron of its own, makes passes.
+"""cron.t: tests that the installed cron file makes passes of the reaper.
 
-cron knows only the machine's own directories, so it runs in a mount namespace
-where those are ours; that needs root.  The machine's cron is not touched."""
+A cron of its own runs in a mount namespace, because cron knows only the machine's
+directories; that needs root.  The machine's cron is not touched."""
 import glob
 import os
 import re
@@ -22,8 +22,8 @@ service.begin()
 DEST = os.path.join(setting("STACK_DIR"), "dest")
 TWO_PASSES = 600  # wait: seconds; cron makes two passes within 120
 
-# What cron is to see: $1 the installed tree, $2 its prefix, $3 the cron file.
-# The file is cron's only if it is root's and nobody else may write it.
+# The namespace of cron: $1 the installed tree, $2 its prefix, $3 the cron file.
+# cron accepts the file only if it is root's and no other user may write it.
 NAMESPACE = """
 set -e
 mount --bind "$1$2" "$2"
@@ -38,7 +38,7 @@ exec cron -f
 
 
 def install():
-    """The tree that `make install` makes; (prefix, cron file) or Skip."""
+    """Runs `make install`; the path of the installed cron file, or Skip."""
     if os.getuid() != 0:
         raise Skip("a private cron needs root")
     if not shutil.which("cron"):
@@ -55,7 +55,7 @@ def install():
 
 
 def configure(cron_file):
-    """Puts this service's settings where the line expects them.  The prefix
+    """Puts this service's settings where the cron line expects them; the prefix
     of the installation."""
     with open(cron_file, encoding="utf-8") as f:
         text = f.read()

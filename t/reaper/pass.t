@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""pass.t: one pass of the reaper over what is due.  Time is shifted in the
-rows, never waited for."""
+"""pass.t: tests one pass of the reaper over everything that is due.  Time is
+shifted in the rows, never waited for."""
 import glob
 import json
 import os
@@ -22,7 +22,7 @@ DATA = os.path.join(setting("STACK_STATE"), "data")
 
 
 def passes(*arguments):
-    """A pass that must succeed; its summary."""
+    """A pass of the reaper that must succeed; its summary."""
     status, text, summary = reap(*arguments)
     equal(status, 0, "exit status, with %s" % text)
     return summary
@@ -50,7 +50,7 @@ def world():
                           "sighting", "idempotency", "reaper_run")}
 
 
-# ---- what it says
+# ---- the reaper's output
 
 @case
 def a_pass_with_nothing_to_do_says_so():
@@ -101,7 +101,7 @@ def an_idle_session_sleeps():
     s = create()
     keep = create(keepAlive=True)["id"]
     busy = create()["id"]
-    job(s["id"], "8102.%d" % ME)  # in the background: not work
+    job(s["id"], "8102.%d" % ME)  # a background job does not count as work
     shift(s["id"], "keep_warm_until")
     summary = passes()
     equal(summary["slept"], 1, "slept")
@@ -146,7 +146,7 @@ def a_deletion_is_finished_when_the_workers_died():
     for isolation in ("shared", "session"):
         s = create(isolation=isolation)
         job(s["id"], "8103.%d" % ME)
-        # what a worker does first, and then it died
+        # the first step of a worker, which then died
         sql("SELECT session_request_stop(:'v1', 'delete',"
             " '{\"reason\": \"session-delete\"}')", s["id"])
         stack("api_stop")
@@ -180,8 +180,8 @@ def a_deletion_whose_attempt_hangs_is_tried_again_after_its_watchdog():
 
 @case
 def what_is_stopped_late_in_a_pass_is_deleted_by_the_same():
-    """The first takes six seconds to stop, more than the share of stops (a
-    fifth); the second is stopped when all parts have had theirs."""
+    """The first session takes six seconds to stop, more than the share of stops
+    (a fifth); the second is stopped when all parts have had their share."""
     service.configure(reaper_pass_seconds=20, reaper_batch=1,
                       stop_looks_ms=6000)
     ids = []
@@ -461,7 +461,7 @@ def rows_end_after_their_retention():
         " WHERE id = :'v1'", sid)
     passes()
     equal(get(sid)["state"], "deleted", "before")
-    # something of it was seen since, and its clean-up is not over
+    # a wrapper of the session was seen since, and its clean-up is not over
     sql("SELECT lease_apply(:'v1', 'request_stop',"
         " '{\"reason\": \"unexpected-wrapper\"}')", sid)
     sql("UPDATE lease SET next_attempt_at = clock_timestamp() + interval '1 year'"

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
-"""ports.t: a port that was closed stays closed, one that lost its relay gets
-it back, and a wrapper that stands still evades nothing."""
+"""ports.t: tests that a closed port stays closed, that a port that lost its relay
+gets it back, and that a stopped wrapper evades neither."""
 import glob
 import os
 import signal
@@ -20,7 +20,7 @@ ME = os.getpid()
 
 
 class Stopped:
-    """While its wrapper stands still."""
+    """Stops the session's wrapper for a `with`."""
 
     def __init__(self, sid, mark):
         self.pid = wrapper_of(job(sid, "%s.%d" % (mark, ME))[0])
@@ -43,7 +43,7 @@ def unexpose(sid, port=8000):
 
 
 def sockets(sid):
-    """Of its relays."""
+    """The sockets of the session's relays."""
     return glob.glob(os.path.join(setting("STACK_RUN"),
                                   "run/s/%s.[0-9]*.[0-9]*.sock" % sid))
 
@@ -64,7 +64,7 @@ def a_port_that_cannot_be_closed_yet_says_so_and_lets_nobody_in():
         equal(unexpose(sid), 202, "nor the second time")
     passes()
     equal(ports(sid), {}, "a pass has closed it")
-    visitor.closed()  # with what was open on it
+    visitor.closed()  # the connection ended with the port
     equal(unexpose(sid), 404, "and it is over")
     equal(fetch(host).status, 404, "for good")
 
@@ -97,7 +97,7 @@ def what_is_closing_can_be_exposed_and_is_another_one():
     new = r.json["url"].split("/")[2]
     true(new != host, "another URL")
     equal((fetch(host).status, fetch(new).status), (404, 200), "old and new")
-    visitor.closed()  # what was open ended with the old one
+    visitor.closed()  # the connection ended with the old relay
     passes()
     equal((ports(sid), fetch(new).status), ({8000: "active"}, 200),
           "and it stays so")

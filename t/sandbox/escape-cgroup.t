@@ -1,5 +1,6 @@
 #!/bin/bash
-# escape-cgroup.t: getting out of a sandbox, tried with limits held by cgroups.
+# escape-cgroup.t: tests that tenant code cannot get out of a sandbox whose limits
+# are held by cgroups.
 # alone: fills kernel limits (inotify, descriptors under way) of the user whom all stacks share
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=t/lib/tap.sh

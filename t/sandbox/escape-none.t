@@ -1,5 +1,6 @@
 #!/bin/bash
-# escape-none.t: getting out of a sandbox, tried with limits held by rlimits alone.
+# escape-none.t: tests that tenant code cannot get out of a sandbox whose limits are
+# held by rlimits alone.
 # alone: fills kernel limits (inotify, descriptors under way) of the user whom all stacks share
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=t/lib/tap.sh

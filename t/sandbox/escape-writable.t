@@ -1,5 +1,6 @@
 #!/bin/bash
-# escape-writable.t: getting out of a sandbox, tried by a tenant who is root in it.
+# escape-writable.t: tests that a tenant who is root in a sandbox cannot get out of
+# it.
 # alone: fills kernel limits (inotify, descriptors under way) of the user whom all stacks share
 here=$(cd "$(dirname "$0")" && pwd)
 # shellcheck source=t/lib/tap.sh

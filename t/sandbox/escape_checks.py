@@ -1,8 +1,8 @@
-"""Tries to get out of a sandbox, or into the sibling's, as a tenant would.
+"""Tests that tenant code can get neither out of a sandbox nor into a sibling's.
 
 Runs against SANDLEASE_URL; each case says what must fail.  SANDLEASE_LIMITS is
-"cgroup" or "none": who is expected to hold the limits.  SANDLEASE_ROOT is "writable"
-where the tenant is root in a root of its own.
+"cgroup" or "none": the mechanism that must hold the limits.  SANDLEASE_ROOT is
+"writable" where the tenant is root in a root of its own.
 """
 import os
 import subprocess
@@ -63,7 +63,7 @@ def a_sibling_is_neither_seen_nor_signalled():
     code, out, err = b.run("kill -9 -1; echo done")
     code, out, err = a.run("pgrep -f sibling-marker >/dev/null && echo alive")
     tap.same(out, "alive\n", "kill -9 -1 beside it does not reach it")
-    # its own wrapper died of it; calls fail until that is seen
+    # the kill ended b's own wrapper; calls fail until that is seen
     until("it starts again", lambda: b.run("true")[0] == 0)
 
 
@@ -227,7 +227,7 @@ def many_small_processes_share_one_limit():
 
 
 def processes_are_limited():
-    # small ones: where a watchdog adds memory up, copies of an interpreter are too large together
+    # small processes: where a watchdog sums memory, many interpreters would exceed the limit
     call("POST", tiny.path + "/api/write", {"path": "/workspace/bomb.py", "content":
          "import os, time\npids = []\n"
          "try:\n"
@@ -309,13 +309,13 @@ def holds_only_its_own(pid, most):
     fds = descriptors(pid)
     return len(fds) <= most and all(
         t.startswith(("/dev/null", "socket:", "pipe:", "anon_inode:", "/memfd:"))
-        # the last: what the cell is shown as /proc/meminfo
+        # /tmp/meminfo is the file that the cell sees as /proc/meminfo
         or t.endswith(("agent.log", "/lock")) or t == "/tmp/meminfo"
         for t in fds.values())
 
 
 def nobody_inherits_a_descriptor():
-    """Allowed kinds by role: anything else is a leak."""
+    """Checks the kinds of descriptors by role: any other descriptor is a leak."""
     tiny.run("(exec -a fd-marker sleep 1000 >/dev/null 2>&1 &)")
     until("it runs", lambda: tiny.run("pgrep -f fd-marker")[0] == 0)
     seen = set()
@@ -337,7 +337,7 @@ def nobody_inherits_a_descriptor():
             # SYS_ADMIN, NET_ADMIN, SYS_RESOURCE, and SETPCAP where the tenant is root
             tap.same(hex(used), hex(1 << 21 | 1 << 12 | 1 << 24 | (1 << 8 if WRITABLE else 0)),
                      "init uses what cells need, and no right to files")
-        # init's watchdog opens files of /proc for a moment; what leaked stays
+        # init's watchdog opens files of /proc for a moment; a leaked descriptor stays
         tap.ok(eventually(lambda: holds_only_its_own(pid, most)),
                "%s holds only what it needs" % role, descriptors(pid))
         if role == "command":

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # long: has mmdebstrap make a small Debian, which takes a minute or two
-"""rootfs.t: a root file system is made, run, kept while it is used, and removed."""
+"""rootfs.t: tests that a root file system is made, run, kept while it is used, and removed."""
 import glob
 import json
 import os
@@ -20,7 +20,7 @@ from tap import case, equal, run, true
 
 
 def mirror():
-    """The one that this machine's own packages come from."""
+    """The mirror that this machine's own packages come from."""
     for path in glob.glob("/etc/apt/sources.list") + glob.glob("/etc/apt/sources.list.d/*"):
         with open(path, encoding="utf-8") as file:
             for line in file:
@@ -57,7 +57,7 @@ def command(*words):
 
 
 def admin(*words):
-    """(exit status, what it printed, what it complained about)"""
+    """(exit status, stdout, stderr)"""
     done = subprocess.run(command(*words), stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, text=True, check=False)
     return done.returncode, done.stdout, done.stderr

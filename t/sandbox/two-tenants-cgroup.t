@@ -1,5 +1,5 @@
 #!/bin/bash
-# two-tenants-cgroup.t: one tenant takes all the kernel gives it, another notices nothing; limits by cgroups.
+# two-tenants-cgroup.t: tests that a tenant does not notice another that takes all it can; limits by cgroups.
 # alone: takes what the kernel counts for the user whom all stacks share
 # long: millions of epoll watches
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,5 +1,5 @@
 #!/bin/bash
-# two-tenants-none.t: one tenant takes all the kernel gives it, another notices nothing; limits by rlimits alone.
+# two-tenants-none.t: tests that a tenant does not notice another that takes all it can; limits by rlimits alone.
 # alone: takes what the kernel counts for the user whom all stacks share
 # long: millions of epoll watches
 here=$(cd "$(dirname "$0")" && pwd)

@@ -1,8 +1,8 @@
-"""One tenant takes all that the kernel gives it, and another notices nothing.
+"""Tests that a tenant notices nothing when another takes all that the kernel gives it.
 
-Runs against SANDLEASE_URL.  For the kernel both are one user: what it counts for
-the user or for the machine must be limited for each sandbox, refused, or so much
-that the sandbox's memory is what limits.
+Runs against SANDLEASE_URL.  For the kernel both are one user.  So each resource that
+the kernel counts for the user or for the machine must be limited for each sandbox,
+refused, or so large that the sandbox's memory is the limit.
 """
 import os
 import sys
@@ -24,7 +24,7 @@ def number(path):
 
 
 class Attack:
-    """A program of Mallory's that takes what it can, says how much, and stays."""
+    """A program of Mallory's that takes all it can, says how much, and stays."""
 
     def __init__(self, program, copies=1, **wish):
         self.sid = service.create(MALLORY, **dict({"isolation": "session"}, **wish))["id"]
@@ -58,7 +58,7 @@ victim = service.create(ALICE, isolation="session")["id"]
 
 
 def alice(program):
-    """What a program of Alice's prints."""
+    """Runs a program of Alice's; its output."""
     expect(200, call("POST", at(victim, "/api/write"),
                      {"path": "/tmp/p.py", "content": "import ctypes, os\nlibc = ctypes.CDLL(None, "
                       "use_errno=True)\n" + program}, ALICE))
@@ -140,7 +140,7 @@ def epoll_watches():
 
 
 def pages_of_pipes():
-    """Whose user has too many gets pipes of two pages."""
+    """The kernel gives a user that has too many pipes only pipes of two pages."""
     soft = number("/proc/sys/fs/pipe-user-pages-soft")
     with Attack("keep = []\ntry:\n    while n < 2000:\n        keep.append(os.pipe())\n        n += 1\n"
                 "except OSError:\n    pass") as attack:
@@ -154,7 +154,7 @@ def pages_of_pipes():
 
 
 def filters_of_sockets():
-    """The kernel's code for them is nobody's memory."""
+    """The kernel charges no cgroup for the memory of a socket's filter."""
     tap.same(alice("import errno, socket, struct\ns = socket.socket()\n"
                    "p = ctypes.create_string_buffer(struct.pack('HBBI', 6, 0, 0, 65535))\n"
                    "for option, value in ((26, struct.pack('HQ', 1, ctypes.addressof(p))), (60, b'\\1\\0\\0\\0')):\n"
@@ -201,7 +201,7 @@ def group_of(sid, controller):
 
 
 def buffers_of_sockets():
-    """What is written into connections that nobody reads."""
+    """Fills the buffers of connections that no program reads."""
     if not CGROUP:
         return
     with Attack("l = socket.socket()\nl.bind(('127.0.0.1', 0))\nl.listen(100)\nkeep = []\n"
@@ -241,7 +241,8 @@ def used_ticks(mark):
 
 
 def siblings_share_the_processor():
-    """In one sandbox: sixty that are busy get no more than one of a sibling's."""
+    """In one sandbox sixty busy processes get no more than one of a sibling's, which
+    must have at least a fifth of the time."""
     if not CGROUP:
         return
     busy, quiet = (service.create(MALLORY, name="sibling-%d" % i)["id"] for i in range(2))

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 # long: copies a small Debian first, then installs packages
-"""writable.t: a session of a class with a writable root is root in a system of its own."""
+"""writable.t: tests that a session of a class with a writable root is root in a system of its own."""
 import os
 import stat
 import subprocess
@@ -37,14 +37,14 @@ def sleep(sid):
 
 
 def storage(sid):
-    """Its directory on the host."""
+    """The session's directory on the host."""
     top = setting("STACK_STATE") + "/data/storage"
     found = [os.path.join(top, box, sid) for box in os.listdir(top)]
     return next(path for path in found if os.path.exists(path))
 
 
 def refused(*words):
-    """What sandlease-admin complained about."""
+    """Runs sandlease-admin, which must refuse; its stderr."""
     done = service.run("sandlease-admin", *words)
     true(done.returncode in (1, 2), words)
     return done.stderr.decode()
@@ -99,7 +99,7 @@ def packages_are_installed():
                  " printf '#!/bin/sh\\necho hello\\n' >usr/bin/hello; chmod 755 usr/bin/hello;"
                  " printf 'Package: hello\\nVersion: 1\\nArchitecture: all\\nMaintainer: a <a@b.c>\\n"
                  "Description: says it\\n' >DEBIAN/control;"
-                 # what postinst scripts do: files and processes of other users
+                 # as postinst scripts do: files and processes of other users
                  " printf '#!/bin/sh\\nset -e\\nchown www-data:adm /opt/hello\\n"
                  "chgrp -R mail /opt/hello\\nsetpriv --reuid=daemon --regid=daemon --clear-groups true\\n' >DEBIAN/postinst;"
                  " chmod 755 DEBIAN/postinst; dpkg-deb -b . ../hello.deb)")
@@ -195,7 +195,7 @@ def a_sandbox_that_is_killed_while_it_writes_leaves_a_root_that_serves():
                  " >/dev/null 2>&1 &)")
     until("it writes", lambda: execute(sid, "test -e /usr/share/perl5 || echo gone") == "gone\n")
     service.end_sandbox(pid)
-    # calls fail until its end is seen
+    # calls fail until the service has seen that the sandbox ended
     until("it serves again", lambda: call("POST", at(sid, "/api/execute"), {"command": "true"}).status == 200)
     equal(execute(sid, "cat /opt/kept; rm -rf /opt/copy; echo 2 >/opt/more; cat /opt/more"), "1\n2\n", "all of it")
 
@@ -215,7 +215,7 @@ def cells_of_one_sandbox_have_roots_of_their_own():
 
 @case
 def nothing_that_a_session_does_to_its_root_keeps_it_from_waking():
-    """Or takes it out of there: mount points are looked up in its own root only."""
+    """Nor can a session leave its root: mount points are looked up in that root only."""
     sid = own()
     said = execute(sid, "for d in /proc /dev /sys /tmp /workspace /home /home/user /sandlease-agent; do"
                         " ! mv $d /moved 2>/dev/null || echo $d is moved; rmdir $d 2>/dev/null || true;"
@@ -236,7 +236,7 @@ def nothing_that_a_session_does_to_its_root_keeps_it_from_waking():
 
 
 def measured(sid):
-    """What the next pass finds it to have, in MB."""
+    """The session's size by the next pass of the reaper, in MB."""
     sql("UPDATE session SET created_at = created_at - interval '1 hour',"
         " disk_measured_at = disk_measured_at - interval '1 hour' WHERE id = :'v1'", sid)
     equal(reap()[0], 0, "the pass")
