@@ -2,7 +2,7 @@
 # shellcheck disable=SC2015,SC2034,SC2154 # `a && b || die` means both or die; variables are shared by the files of t/lib
 # measure.sh: the measurements of ./dev bench, one function each.
 #
-# Each adds its figures to $FIGURES and says with its status whether it could
+# Each function adds its figures to $FIGURES; its status says whether it could
 # be run.  All are bounded in count and time.
 
 # WARM_COUNT: PostgreSQL plans a statement anew the first five times, in each worker.
@@ -16,8 +16,8 @@ figure() { # NAME VALUE UNIT [AIM [NOTE]]
 
 load() { "$STACK_BUILD/t/bench/load" "$@"; }
 
-# with_sessions FUNCTION COUNT AT_ONCE: makes them, calls FUNCTION with the
-# file of times, deletes them; untimed is whatever happens after load ends.
+# with_sessions FUNCTION COUNT AT_ONCE: makes COUNT sessions, calls FUNCTION with
+# the file of times, and deletes the sessions; nothing after load is timed.
 with_sessions() {
 	local status=0
 	load start "$2" "$3" "$BENCH/ids" >"$BENCH/times" || status=1
@@ -28,7 +28,7 @@ with_sessions() {
 
 # ---- time to interactive
 
-# figures_of NAME AIM: those of $BENCH/times; the aim is for p50 of both.
+# figures_of NAME AIM: the figures of $BENCH/times; the aim is for p50 of both.
 figures_of() {
 	local what count min p50 p95 p99 max
 	while read -r what count min p50 p95 p99 max; do
@@ -48,8 +48,8 @@ start_burst() { with_sessions burst_figures "$START_COUNT" "$START_COUNT"; }
 
 # ---- memory
 
-# pss_kb PID...: shared pages count for their share; fails when one of them
-# may not be looked into.
+# pss_kb PID...: the sum of PSS: each process counts its share of shared pages.
+# Fails when one of the processes may not be read.
 pss_kb() {
 	local pid one sum=0
 	for pid; do
@@ -60,7 +60,7 @@ pss_kb() {
 	printf '%s' "$sum"
 }
 
-# children_of PID...: those, theirs, and so on, themselves included.
+# children_of PID...: these processes and all their descendants.
 children_of() {
 	local all=("$@") next
 	next=("$@")
@@ -81,7 +81,7 @@ worker_memory() {
 	figure "workers, all together" "$(as_mb "$kb")" MB "<= 64" "PSS of ${#pids[@]} processes"
 }
 
-# What the memory controller says of all sandboxes, in kB.
+# The memory of all sandboxes by the memory controller, in kB.
 box_cgroup_kb() {
 	local dir file
 	case $(cgroup_find) in
@@ -126,8 +126,8 @@ noop_start() {
 }
 noop_stop() { daemon_stop noop TERM 5; }
 
-# bench_server SESSION TOKEN: two locations of the same nginx that differ in
-# who is asked, and in nothing else.
+# bench_server SESSION TOKEN: two locations of the same nginx that differ only
+# in the program that nginx asks for authorisation.
 bench_server() {
 	local name
 	printf 'server {\n\tlisten 127.0.0.1:%s;\n\taccess_log off;\n' "$BENCH_PORT"
@@ -164,7 +164,7 @@ nginx_add_server() { # TEXT COMMAND...: added once the command succeeds
 
 both_answer() { bench_answers auth && bench_answers noop; }
 
-# rate auth|noop: requests a second, or nothing when one was refused.
+# rate auth|noop: requests a second, or nothing when a request was refused.
 rate() {
 	wrk -t1 -c"$RATE_CONNECTIONS" -d"${RATE_SECONDS}s" "http://127.0.0.1:$BENCH_PORT/$1" |
 		awk '/^Requests\/sec:/ { rate = $2 } /Non-2xx|Socket errors/ { bad = 1 }
@@ -176,7 +176,7 @@ middle() {
 	awk -v c="$1" '{ print $c }' "$BENCH/rates" | sort -n | sed -n "$(((RATE_ROUNDS + 1) / 2))p"
 }
 
-# In turns, so that whatever else the machine does hits both alike.
+# Measures in turns, so that other load on the machine slows both alike.
 rates() {
 	local i auth noop
 	rate auth >/dev/null && rate noop >/dev/null || return 1
@@ -216,7 +216,7 @@ gate_close() {
 }
 gate_open() { exec 8>&-; }
 
-# Workers start bwrap by way of the gate from now on.
+# From now on workers start bwrap through the gate.
 gate_install() {
 	GATE=$STACK_STATE/bin/gate
 	install -m 755 "$HERE/bwrap-at-gate" "$(stack_program bwrap-at-gate)" &&
@@ -228,7 +228,8 @@ bwrap_path = $(stack_program bwrap-at-gate)"
 
 all_hang() { [ "$(wc -l <"$GATE.waiting")" -eq "$HANG_COUNT" ]; }
 
-# What stands in $BENCH/ids answers pings; the creates that hang are others.
+# The sessions in $BENCH/ids answer pings; the creates that hang are of other
+# sessions.
 ping_while_hanging() {
 	local loader status=0 p50 p95 p99 max count
 	load ping "$BENCH/ids" "$PING_COUNT" >"$BENCH/pings-before" || return 1

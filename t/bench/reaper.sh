@@ -1,8 +1,9 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2015,SC2034,SC2154 # `a && b || die` means both or die; variables are shared by the files of t/lib
-# reaper.sh: what the reaper's passes take, and a wrapper that was killed.
+# reaper.sh: measures passes of the reaper, and the repair of a wrapper that was
+# killed.
 #
-# BENCH_EXPIRED, BENCH_HEALTHY and BENCH_KILLS make it smaller for a try.
+# BENCH_EXPIRED, BENCH_HEALTHY and BENCH_KILLS make the run smaller for a try.
 
 readonly EXPIRED=${BENCH_EXPIRED:-2000} PER_ORG=40 HEALTHY=${BENCH_HEALTHY:-100000}
 readonly HEALTHY_PASSES=5 KILLS=${BENCH_KILLS:-10}
@@ -11,8 +12,8 @@ median() { sort -n | awk '{ v[NR] = $1 } END { if (NR == 0) exit 1; print v[int(
 
 # ---- expired sessions
 
-# make_many COUNT ISOLATION: running sessions, each with a shell, a few dozen to
-# an org; untimed.
+# make_many COUNT ISOLATION: makes running sessions, each with a shell, a few
+# dozen to an org; untimed.
 make_many() {
 	local left=$1 n org key
 	for ((org = 0; left > 0; org++)); do
@@ -32,7 +33,8 @@ left_over() {
 	pg_psql -qAt -c "SELECT count(*) FROM session WHERE state <> 'deleted'"
 }
 
-# clean REAPERS: that many passes at once over what has expired; milliseconds.
+# clean REAPERS: runs that many passes at once over the expired sessions; prints
+# milliseconds.
 clean() {
 	local since i pids=() status=0
 	since=$(now_ms)
@@ -55,7 +57,7 @@ expired_figure() {
 	left=$(left_over) || return 1
 	figure "$1" "$(awk -v n=$(($2 - left)) -v ms="$ms" 'BEGIN { printf "%.1f", n * 1000 / ms }')" \
 		"/s" "${5:-}" "$(($2 - left)) of $2 in $ms ms"
-	# what a pass left is not the next one's
+	# sessions that this pass left over must not count in the next figure
 	while [ "$(left_over)" -gt 0 ]; do
 		clean 1 >/dev/null || return 1
 	done
@@ -74,7 +76,7 @@ reaper_expired_own() {
 
 # ---- healthy rows
 
-# Half of them run on another host, half sleep on this one: nothing is due.
+# Half of the rows run on another host, half sleep on this one: nothing is due.
 healthy_rows() {
 	local host
 	host=$(as "$SVC_USER" "$(stack_program sandlease-api)" --config "$(stack_conf_file)" --print |
@@ -108,7 +110,7 @@ healthy_rows() {
 	EOT
 }
 
-# pass_ms: what a pass says it took.
+# pass_ms: the time of a pass by its own summary.
 pass_ms() {
 	stack_reap 2>&1 | sed -n 's/^.* reaper: .* in \([0-9]*\) ms$/\1/p'
 }
@@ -133,7 +135,7 @@ reaper_healthy() {
 
 # ---- a wrapper that was killed
 
-# wrapper_of SESSION: its pid, as the host numbers it.
+# wrapper_of SESSION: the pid of its wrapper, as the host numbers it.
 wrapper_of() {
 	local dir
 	for dir in /proc/[0-9]*; do
@@ -144,7 +146,7 @@ wrapper_of() {
 	return 1
 }
 
-# Whether a command runs in SESSION; a 503 may be repeated, and is.
+# Whether a command runs in SESSION; a call that is answered 503 is repeated.
 command_works() {
 	curl -s -o "$BENCH/answer" -w '%{http_code}' -H "Authorization: Bearer $SANDLEASE_API_KEY" \
 		-H 'Content-Type: application/json' -d '{"command":"echo again"}' \

@@ -1,11 +1,11 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # variables are shared by the files of t/lib
-# snapshot.sh: what a snapshot of a large workspace takes, and a session that is
-# made of it, beside a plain one.  BENCH_SNAPSHOT_MB makes it smaller for a try.
+# snapshot.sh: measures a snapshot of a large workspace, and a session made from
+# it beside a plain one.  BENCH_SNAPSHOT_MB makes the run smaller for a try.
 
 readonly SNAPSHOT_MB=${BENCH_SNAPSHOT_MB:-1024} SNAPSHOT_FILES=1000 SNAPSHOT_ROUNDS=3
 
-# asked METHOD PATH [BODY]: the answer; nothing unless it was a success.
+# asked METHOD PATH [BODY]: the answer; nothing unless the call succeeded.
 asked() {
 	curl -sf -X "$1" -H "Authorization: Bearer $SANDLEASE_API_KEY" \
 		-H 'Content-Type: application/json' ${3:+-d "$3"} "$SANDLEASE_URL$2"
@@ -24,7 +24,8 @@ timed() {
 	awk -v us="$us" 'BEGIN { printf "%.1f\n", us / 1000 }'
 }
 
-# One large file and many small ones, half of it each; not zeros, not holes.
+# Writes one large file and many small ones, half of the size each; no zeros, no
+# holes.
 snapshot_fill() { # SESSION
 	local each=$((SNAPSHOT_MB * 512 / SNAPSHOT_FILES))
 	asked POST "/v1/sessions/$1/api/execute" "{\"command\": \"mkdir -p tree && head -c ${SNAPSHOT_MB}M /dev/urandom >large && truncate -s $((SNAPSHOT_MB / 2))M large && for i in \$(seq $SNAPSHOT_FILES); do mkdir -p tree/\$((i % 37)); dd if=large of=tree/\$((i % 37))/\$i bs=1K skip=\$i count=$each status=none; done; sync -f large\"}" |
@@ -34,13 +35,13 @@ snapshot_fill() { # SESSION
 spare_of() { find "$STACK_STATE/data/snapshots" -mindepth 3 -maxdepth 3 -path "*/$1/spare"; }
 spare_is_ready() { [ -s "$(spare_of "$1")/report" ]; }
 
-# round NAME BODY: one session, created and deleted.
+# round NAME BODY: creates a session and deletes it.
 snapshot_round() {
 	timed "$BENCH/one" POST '/v1/sessions?wait=60' "$2" >>"$BENCH/snapshot-$1" &&
 		asked DELETE "/v1/sessions/$(<"$BENCH/one")" >/dev/null
 }
 
-# In turns, so that whatever else the machine does hits all alike.
+# Measures in turns, so that other load on the machine slows all alike.
 snapshot_rounds() { # SNAPSHOT
 	local i
 	for ((i = 0; i < SNAPSHOT_ROUNDS; i++)); do
@@ -50,7 +51,7 @@ snapshot_rounds() { # SNAPSHOT
 		wait_for 120 spare_is_ready "$1" || return 1
 		mv "$(spare_of "$1")" "$STACK_STATE/data/trash/spare-$i" || return 1
 		snapshot_round copied "{\"snapshot\": \"$1\"}" || return 1
-		stack_reap >/dev/null 2>&1 # what was deleted takes no room
+		stack_reap >/dev/null 2>&1 # unlinks the files of deleted sessions
 	done
 }
 

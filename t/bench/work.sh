@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # variables are shared by the files of t/lib
-# work.sh: what work in a session costs: commands, streams, files.
+# work.sh: measures the cost of work in a session: commands, streams, files.
 
 readonly EXEC_COUNT=1000 STREAM_COUNT=500 TOGETHER_SESSIONS=50 TOGETHER_TURNS=20
 readonly KEYS_COUNT=500 CODE_COUNT=500 CONTEXT_COUNT=20
@@ -70,7 +70,7 @@ code_one() { with_sessions code_figures 1 1; }
 
 # ---- a file, against nginx that serves the same one
 
-# speed up|down URL: bytes a second, nothing unless it was a success.
+# speed up|down URL: bytes a second; nothing unless the call succeeded.
 speed() {
 	local -a how=(-o /dev/null -w '%{http_code} %{speed_download}')
 	[ "$1" = down ] || how=(-o /dev/null -w '%{http_code} %{speed_upload}' -T "$BENCH/file" -H 'Expect:')
@@ -87,7 +87,7 @@ file_answers() { [ -n "$(speed down "http://127.0.0.1:$BENCH_PORT/file")" ]; }
 
 middle_of() { sort -n | sed -n "$(((FILE_ROUNDS + 1) / 2))p"; }
 
-# In turns, so that whatever else the machine does hits all alike.
+# Measures in turns, so that other load on the machine slows all alike.
 file_rounds() {
 	local i up down static
 	for ((i = 0; i < FILE_ROUNDS; i++)); do

@@ -1,5 +1,5 @@
 #!/bin/bash
-# ./dev up and ./dev down, for real, in two checkouts side by side.
+# Tests ./dev up and ./dev down, with real daemons, in two checkouts side by side.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/stack.sh"
 
@@ -30,7 +30,7 @@ copy_checkout() { # TO
 copy_checkout "$world/a"
 copy_checkout "$world/b"
 export SANDLEASE_BUILD=$STACK_BUILD
-STACK_DIR=$world # whose the ports are
+STACK_DIR=$world # owns the ports
 port_a=$(stack_free_port) preview_a=$(stack_free_port)
 # shellcheck disable=SC2034 # by dev()
 port_b=$(stack_free_port) preview_b=$(stack_free_port)
@@ -54,7 +54,8 @@ field() { # NAME: of the JSON object on stdin
 }
 state_of() { call "$1" GET "/v1/sessions/$2" | field state; }
 
-# in_place CHECKOUT: sets what functions of dev-stack.sh need to look at it
+# in_place CHECKOUT: sets the variables that functions of dev-stack.sh read, so
+# that they look at this checkout
 in_place() {
 	STACK_STATE=$(readlink -f "$world/$1/var/state")
 	STACK_RUN=$(readlink -f "$world/$1/var/run")
@@ -63,7 +64,7 @@ in_place() {
 pids_of() { cat "$STACK_STATE"/pid/{postgres,api,nginx,reaper} | cut -d' ' -f1,2 | tr '\n' ' '; }
 place_users
 
-# Everything that belongs to a place: its path is in the command line of each.
+# All processes of a place: its path is in the command line of each.
 processes() { pgrep -f -- "$STACK_STATE|$STACK_RUN" | grep -vx "$$"; }
 
 # ---- a port that is taken
@@ -96,7 +97,7 @@ none "what it had started has ended" "$(processes)"
 ok "its sockets are gone" test ! -e "$STACK_RUN"
 none "its cgroup is gone" "$(cgroup_dirs "$STACK_NAME" | xargs -r ls -d 2>/dev/null)"
 
-# ---- a kernel that forbids namespaces: one that forbids them from here on
+# ---- a kernel that forbids namespaces: a user namespace whose limit of them is 0
 
 other=$(mktemp -d /tmp/sl-door.XXXXXX) || exit 1
 copy_checkout "$other"
@@ -192,7 +193,7 @@ like "$(call a POST "/v1/sessions/$session/api/execute" '{"command": "echo hi"}'
 
 # ---- down
 
-# a pid file whose number was given to somebody else
+# a pid file whose number was given to another process
 sleep 600 &
 stranger=$!
 in_place b
@@ -221,7 +222,7 @@ is $? 0 "up works after down" || diag "$out"
 is "$(state_of a "$session")" asleep "the session was put to sleep, not lost"
 like "$(call a POST "/v1/sessions/$session/resume" '{}')" '"state": ?"ready"' "and wakes up"
 
-# ---- down, when there is nobody left to drain with
+# ---- down, when no program is left that could drain
 
 kill -KILL "$(daemon_pid postgres)"
 out=$(dev a down)

@@ -1,5 +1,6 @@
 #!/bin/bash
-# A private stack for tests: complete, unprivileged, and gone afterwards.
+# Tests that a private stack for tests is complete, unprivileged, and gone
+# afterwards.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/stack.sh"
 
