@@ -4,7 +4,7 @@
 ALTER TABLE session
     ADD COLUMN max_run_seconds  bigint CHECK (max_run_seconds > 0), -- of one wrapper
     ADD COLUMN ran_seconds      double precision NOT NULL DEFAULT 0, -- before started_at, frozen time apart
-    ADD COLUMN extended_until   timestamptz,      -- what session_extend promised
+    ADD COLUMN extended_until   timestamptz,      -- the promise of session_extend
     ADD COLUMN suspend          boolean NOT NULL DEFAULT false, -- sleep freezes
     ADD COLUMN suspended_at     timestamptz,      -- since then its cell may be frozen
     ADD COLUMN suspend_order    bigint NOT NULL DEFAULT 0, -- fences late freezes and thaws; only grows

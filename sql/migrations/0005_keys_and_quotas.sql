@@ -28,7 +28,7 @@ CREATE TABLE quota (
     minute_at          timestamptz NOT NULL DEFAULT '-infinity', -- this minute's begin
     minute_creates     bigint      NOT NULL DEFAULT 0,
     last_creates       bigint      NOT NULL DEFAULT 0  -- of the minute before it
-) WITH (fillfactor = 20); -- it changes often; with room in its page no index changes
+) WITH (fillfactor = 20); -- a row changes often; with room in its page no index changes
 
 -- The change of a tenant's use in one transaction.
 CREATE TYPE quota_change AS (

@@ -4,8 +4,8 @@
 CREATE UNLOGGED TABLE ticket (
     hash       text        PRIMARY KEY,          -- BLAKE2b; the ticket itself is nowhere
     session_id text        NOT NULL REFERENCES session ON DELETE CASCADE,
-    key_id     text        NOT NULL REFERENCES api_key, -- it ends with the key
-    purpose    text        NOT NULL,             -- what it opens; see src/api/ticket.c
+    key_id     text        NOT NULL REFERENCES api_key, -- the ticket ends with the key
+    purpose    text        NOT NULL,             -- the WebSocket it opens; see src/api/gate/ticket.c
     expires_at timestamptz NOT NULL,
     used_by    text                              -- the one request that came with it
 );

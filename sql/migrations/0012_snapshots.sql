@@ -1,7 +1,7 @@
 -- Files of a session that are kept on their own, and new sessions made of them.
 
--- It outlives its session, and its id is a directory on its host: a row comes
--- before the files and goes after them.
+-- A snapshot outlives its session, and its id is a directory on its host: the row is
+-- written before the files and deleted after them.
 CREATE TABLE snapshot (
     id         text        PRIMARY KEY,
     tenant     text        NOT NULL REFERENCES org,

@@ -16,7 +16,7 @@ SELECT x.from_state, v.event, v.to_state, v.fence, v.effects::text[]
      '{no_reason,begin,awake,anew}'),
     ('{initializing}', 'verified', 'ready', 'nothing', '{no_reason,started,first}'),
     ('{ready}', 'verified', 'ready', 'nothing', '{}'),
-    -- it is stopped: the request, then its absence
+    -- a wrapper is stopped: the request, then its absence
     ('{initializing,ready}', 'sleep', 'sleeping', 'nothing', '{reason,awake}'),
     ('{sleeping,asleep}', 'sleep', 'sleeping', 'suspended', '{reason,awake}'),
     ('{initializing,ready}', 'fail', 'failed', 'nothing', '{reason,awake,ended}'),
@@ -30,7 +30,7 @@ SELECT x.from_state, v.event, v.to_state, v.fence, v.effects::text[]
     ('{initializing,ready,sleeping,asleep}', 'files_gone', 'lost', 'nothing',
      '{reason,awake,idle,ended}'),
     ('{failed}', 'files_gone', 'lost', 'nothing', '{reason}'),
-    -- it is frozen with all its memory, and goes on
+    -- a wrapper is frozen with all its memory, and thawed
     ('{ready}', 'freeze', 'sleeping', 'nothing', '{maybe_reason,ran,frozen,order}'),
     ('{sleeping,initializing}', 'freeze_again', 'sleeping', 'overdue',
      '{maybe_reason,frozen,order}'),
