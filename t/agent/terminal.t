@@ -104,6 +104,27 @@ def many_do_everything_at_once():
     same(open_one(s)["terminal"]["created"], True, "the next one begins")
 
 
+def one_that_ends_while_it_is_opened_takes_nothing_along():
+    """Opening finds a running terminal, which ends before it is resized."""
+    s = box.session(pids=1000)
+    open_one(s, "witness")
+
+    def client():
+        for _ in range(2000):
+            if seen.count(409) > 10:  # enough have ended in between
+                return
+            try:
+                seen.append(box.call(s, "POST", "/api/terminal", {
+                    "sessionId": "brief", "shell": "true", "cols": 80, "rows": 24}).status)
+            except (OSError, EOFError) as e:
+                seen.append(repr(e))
+                return
+    seen = []
+    at_once(*[client] * 8)
+    same(set(seen) - {200, 409}, set(), "opened, or told that it has ended")
+    same(open_one(s, "witness")["terminal"]["created"], False, "another terminal runs on")
+
+
 def the_end_of_the_session_does_not_wait_for_a_prompt():
     s = box.session()
     open_one(s, "a")
@@ -121,6 +142,7 @@ def the_end_of_the_session_does_not_wait_for_a_prompt():
 try:
     run([what_was_written_before_the_end_is_there,
          a_body_that_stalls_keeps_nobody_from_typing, many_do_everything_at_once,
+         one_that_ends_while_it_is_opened_takes_nothing_along,
          the_end_of_the_session_does_not_wait_for_a_prompt])
 finally:
     box.close()

@@ -503,9 +503,11 @@ def a_terminal_that_cannot_be_had_says_why():
     sid = create()["id"]
     refused(400, "VALIDATION_FAILED", sid, "/ws/pty")
     refused(400, "VALIDATION_FAILED", sid, "/ws/pty?sessionId=")
-    w = connect(sid, "/ws/pty?sessionId=x&shell=/no/such/shell")
-    equal(json.loads(w.recv())["type"], "error", "in words")
-    equal(w.closed(), 1011, "and a code")
+    for wrong in ("x&shell=/no/such/shell", "a/b", ".."):
+        w = connect(sid, "/ws/pty?sessionId=" + wrong)
+        equal(json.loads(w.recv())["type"], "error", wrong + ": in words")
+        equal(w.closed(), 1011, "and a code")
+    equal(call("GET", at(sid, "/api/terminal")).json["terminals"], [], "none was made")
 
 
 # ---- the session's life

@@ -20,15 +20,6 @@ enum {
 
 static const char JSON_TYPE[] = "application/json";
 
-static void
-release_held(struct pty **t)
-{
-	if (*t != NULL)
-		pty_release(*t);
-}
-
-#define auto_pty __attribute__((cleanup(release_held)))
-
 static json_t *
 terminal_json(struct pty *t)
 {
@@ -73,17 +64,6 @@ static const struct jfield OPTIONS[] = {
 	    "directory; if absent the shell session's"),
 };
 
-/* The id must be one segment of a path. */
-static int
-check_id(const char *id, struct err *e)
-{
-	if (strchr(id, '/') != NULL || str_equal(id, ".") ||
-	    str_equal(id, ".."))
-		return err_field(e, "sessionId",
-		    "must not be '.' or '..' or contain '/': it is part of the terminal's path");
-	return 0;
-}
-
 int
 api_terminal_create(struct call *c, struct err *e)
 {
@@ -96,7 +76,7 @@ api_terminal_create(struct call *c, struct err *e)
 	json_t *shown;
 
 	if (request_body(c, BODY_MAX, &body, e) < 0 ||
-	    request_shell(c, body, id, e) < 0 || check_id(id, e) < 0 ||
+	    request_shell(c, body, id, e) < 0 ||
 	    jfield_decode(body, OPTIONS, ARRAY_LEN(OPTIONS), J_LENIENT, o, e) <
 		0)
 		return -1;

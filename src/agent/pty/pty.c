@@ -154,6 +154,13 @@ pty_release(struct pty *t)
 	child_release(&t->entry);
 }
 
+void
+pty_drop(struct pty **t)
+{
+	if (*t != NULL)
+		pty_release(*t);
+}
+
 struct pty **
 pty_all(size_t *count)
 {

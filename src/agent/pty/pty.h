@@ -48,9 +48,9 @@ struct pty_options {
 
 /*
  * Finds the running terminal of that name, or makes a new one; the caller gets
- * a reference.  A running one is resized if the options ask for it; it keeps
- * the shell and cwd that it began with.  ERR_INVALID names the bad field;
- * ERR_LIMITED when too many run.
+ * a reference.  On an error *out stays as it is.  A running terminal is resized
+ * if the options ask for it; it keeps the shell and cwd that it began with.
+ * ERR_INVALID names the bad field; ERR_LIMITED when too many run.
  */
 int pty_open(const struct pty_options *w, struct pty **out, bool *created,
     struct err *e) MUST_CHECK;
@@ -58,6 +58,10 @@ int pty_open(const struct pty_options *w, struct pty **out, bool *created,
 /* A running or ended terminal; ERR_NOT_FOUND "terminal_not_found". */
 int pty_find(const char *id, struct pty **out, struct err *e) MUST_CHECK;
 void pty_release(struct pty *t);
+
+/* Of an owned local: releases the terminal, if there is one. */
+void pty_drop(struct pty **t);
+#define auto_pty __attribute__((cleanup(pty_drop)))
 
 /*
  * All terminals, the oldest first.  The caller frees the array and releases

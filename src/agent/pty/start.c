@@ -146,7 +146,7 @@ create_terminal(const struct pty_options *w, struct pty **out, bool *created,
 {
 	const char *shell = str_empty(w->shell) ? "bash" : w->shell;
 	struct pty_launch b = { .cwd = "" };
-	struct pty *t = new_pty(w, shell);
+	auto_pty struct pty *t = new_pty(w, shell);
 	int rc = prepare_launch(w, shell, &b, e);
 
 	if (rc == 0) {
@@ -158,22 +158,25 @@ create_terminal(const struct pty_options *w, struct pty **out, bool *created,
 		child_unlock(&pty_table);
 	}
 	buf_free(&b.script);
-	if (rc == 0 && *created) {
-		*out = t;
-		rc = child_attach(&t->entry, e);
-		if (rc == 0)
-			return 0;
-	}
-	pty_release(t);
-	return rc;
+	if (rc < 0 || !*created)
+		return rc;
+	if (child_attach(&t->entry, e) < 0)
+		return -1;
+	*out = TAKE(t);
+	return 0;
 }
 
+/* The id must be one segment of the terminal's path. */
 static int
 check_id(const char *id, struct err *e)
 {
 	if (id[0] == '\0' || strlen(id) >= SHELL_NAME_MAX)
 		return err_field(e, "sessionId", "must have 1 to %d bytes",
 		    SHELL_NAME_MAX - 1);
+	if (strchr(id, '/') != NULL || str_equal(id, ".") ||
+	    str_equal(id, ".."))
+		return err_field(e, "sessionId",
+		    "must not be '.' or '..' or contain '/': it is part of the terminal's path");
 	return 0;
 }
 
@@ -190,26 +193,29 @@ resize_if_asked(const struct pty_options *w, struct pty *t, struct err *e)
 {
 	struct pty_now now = pty_now(t);
 
-	if ((w->cols == 0 && w->rows == 0) ||
-	    pty_resize(t, w->cols > 0 ? w->cols : now.cols,
-		w->rows > 0 ? w->rows : now.rows, e) == 0)
+	if (w->cols == 0 && w->rows == 0)
 		return 0;
-	pty_release(t);
-	return -1;
+	return pty_resize(t, w->cols > 0 ? w->cols : now.cols,
+	    w->rows > 0 ? w->rows : now.rows, e);
 }
 
 int
 pty_open(const struct pty_options *w, struct pty **out, bool *created,
     struct err *e)
 {
+	auto_pty struct pty *t = NULL;
+
 	if (check_id(w->id, e) < 0 || check_side(w->cols, "cols", e) < 0 ||
 	    check_side(w->rows, "rows", e) < 0)
 		return -1;
 	*created = false;
 	child_lock(&pty_table);
-	*out = pty_living_of(w->id);
+	t = pty_living_of(w->id);
 	child_unlock(&pty_table);
-	if (*out == NULL && create_terminal(w, out, created, e) < 0)
+	if (t == NULL && create_terminal(w, &t, created, e) < 0)
 		return -1;
-	return *created ? 0 : resize_if_asked(w, *out, e);
+	if (!*created && resize_if_asked(w, t, e) < 0)
+		return -1;
+	*out = TAKE(t);
+	return 0;
 }
