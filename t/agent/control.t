@@ -102,12 +102,13 @@ def an_effect_reaches_no_later_generation():
 
 
 def each_launch_hears_of_its_own():
-    first, second = new_session(), new_session()
-    with ThreadPoolExecutor() as pool:
-        said = [pool.submit(box.launch, s, generation=g) for s, g in ((first, 3), (second, 4))]
+    """Many at once: some of them must be under way while another one is answered."""
+    sessions = {new_session(): generation for generation in range(3, 15)}
+    with ThreadPoolExecutor(len(sessions)) as pool:
+        said = [pool.submit(box.launch, s, generation=g) for s, g in sessions.items()]
         same([(f.result().get("instance"), f.result().get("generation")) for f in said],
-             [("inst3", 3), ("inst4", 4)], "of two at once each hears of its own")
-    for s in (first, second):
+             [(f"inst{g}", g) for g in sessions.values()], "of many at once each hears of its own")
+    for s in sessions:
         box.ask("kill", session=s, waitMs=10000)
 
 
@@ -144,8 +145,8 @@ def term_ends_those_who_listen_to_it():
     s = box.session()
     box.run(s, "sleep 1000 & sleep 1000 &")
     ok(box.ask("term", session=s)["ok"], "term answers")
-    same(box.ask("look", session=s, waitMs=10000)["wrappers"], [],
-         "a cell whose processes heed SIGTERM ends by itself")
+    ok(eventually(lambda: box.ask("look", session=s, waitMs=10000)["wrappers"] == []),
+       "a cell whose processes heed SIGTERM ends by itself")
     ok(box.ask("term", session=s)["ok"], "term of nothing is fine")
 
 

@@ -334,7 +334,7 @@ def it_has_no_rights_and_its_tenant_cannot_look_into_it():
 
 
 @case
-def an_end_is_told_to_all_and_takes_no_time():
+def an_end_is_told_to_all_and_waits_for_no_command():
     s = box.session()
     sockets = [connect(session=s) for _ in range(10)]
     for w in sockets:
@@ -344,7 +344,9 @@ def an_end_is_told_to_all_and_takes_no_time():
         pass
     box.ask("term", session=s)
     equal([w.closed() for w in sockets], [1001] * 10, "a close frame for each")
-    equal(box.ask("look", session=s, waitMs=10000)["wrappers"], [], "nothing is left")
+    # a wrapper with LeakSanitizer needs many seconds of processor time for its end
+    true(eventually(lambda: box.ask("look", session=s, waitMs=10000)["wrappers"] == []),
+         "nothing is left")
 
 
 @case

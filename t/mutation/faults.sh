@@ -531,7 +531,7 @@ init "a seal needs no generation" src/agent/init/ops.c \
 	"a seal of no generation is refused"
 init "one launch answers all" src/agent/init/conn.c \
 	's/c->wait == what && str_equal\(c->session, session\)/c->wait == what/' \
-	"of two at once each hears of its own"
+	"of many at once each hears of its own"
 init "any number of descriptors is launched" src/agent/init/ops.c \
 	's/if \(r->fds->count != announced\)/if (false)/' \
 	"nor with one that was not announced"

@@ -175,8 +175,7 @@ static const struct {
 	{ "{\"ok\":true,\"wrappers\":[{\"instance\":"
 	  "\"iiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiiii\",\"generation\":1}]}",
 	    CODE_AGENT_ERROR },
-	{ "{\"ok\":true,\"wrappers\":[{},{},{},{},{},{},{},{},{},{},{},{},{},{},"
-	  "{},{},{}]}",
+	{ "{\"ok\":true,\"wrappers\":[" FOUR FOUR FOUR FOUR ONE "]}",
 	    CODE_AGENT_ERROR },
 };
 
