@@ -57,6 +57,13 @@ build_sanitized() {
 		build_make "build-$kind" "$@"
 }
 
+# The fuzz targets, with libFuzzer instead of a main() of our own.
+build_fuzz() {
+	CC=clang build_configure build-fuzz --enable-sanitize=address,undefined \
+		CFLAGS="-O1 -g -fsanitize=fuzzer-no-link" &&
+		build_make build-fuzz FUZZ_MAIN= LIBFUZZER=-fsanitize=fuzzer fuzz-targets
+}
+
 # A second build that can be made to crash, stop and fail (src/common/fault.h).
 build_faults() {
 	quiet build-faults build_faults_all || die "the build with faults failed"
