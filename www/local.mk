@@ -35,6 +35,7 @@ dist_www_DATA = \
 	%D%/vt.js
 
 EXTRA_DIST += \
+	www/dashboard.png \
 	t/browser/dashboard.mjs \
 	t/browser/dashboard.t \
 	t/browser/forgery.mjs \

@@ -1,5 +1,7 @@
 sbin_PROGRAMS += sandlease-admin
 
+EXTRA_DIST += src/admin/README.md
+
 sandlease_admin_SOURCES = \
 	src/admin/admin.h \
 	src/admin/args.c src/admin/args.h \

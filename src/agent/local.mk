@@ -1,5 +1,12 @@
 ## agent: see src/README.md
 
+EXTRA_DIST += src/agent/README.md src/agent/api/README.md src/agent/archive/README.md \
+	src/agent/base/README.md src/agent/cell/README.md src/agent/child/README.md \
+	src/agent/code/README.md src/agent/files/README.md src/agent/git/README.md \
+	src/agent/init/README.md src/agent/process/README.md src/agent/pty/README.md \
+	src/agent/relay/README.md src/agent/run/README.md src/agent/shell/README.md \
+	src/agent/watch/README.md src/agent/wrapper/README.md src/agent/ws/README.md
+
 dist_man_MANS += src/agent/sandlease-agent.8
 
 AGENT_SOURCES = \

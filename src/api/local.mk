@@ -1,5 +1,8 @@
 sbin_PROGRAMS += sandlease-api
 
+EXTRA_DIST += src/api/README.md src/api/gate/README.md src/api/route/README.md \
+	src/api/serve/README.md src/api/stream/README.md src/api/v1/README.md
+
 noinst_LIBRARIES += libapi.a
 libapi_a_SOURCES = \
 	src/api/app.c src/api/app.h \

@@ -1,5 +1,8 @@
 bin_PROGRAMS += sandlease
 
+EXTRA_DIST += src/cli/README.md src/cli/cmd/README.md src/cli/copy/README.md \
+	src/cli/http/README.md
+
 ## what unit tests and fuzz targets need of it, and the program
 noinst_LIBRARIES += libcli.a
 libcli_a_SOURCES = \

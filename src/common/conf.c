@@ -77,7 +77,7 @@ static const struct setting SETTINGS[] = {
 	INT(sleep_after_seconds, "600", 1, 31536000, "an idle session sleeps after this, unless it has its own `sleepAfterSeconds`"),
 	INT(startup_allowance_seconds, "600", 1, 86400, "a start that takes longer is stopped and repaired"),
 	INT(setup_timeout_seconds, "600", 1, 86400, "the `setup` of a session may take this long, in addition"),
-	INT(ready_without_work_seconds, "60", 1, 86400, "a wrapper that has started and gets no work is stopped after this"),
+	INT(ready_without_work_seconds, "60", 1, 86400, "without effect, for old files: a ready session sleeps by `sleep_after_seconds`, with or without work"),
 	INT(stop_watchdog_seconds, "45", 1, 3600, "one attempt to stop a wrapper may take this long"),
 	LIST(stop_looks_ms, "100,500,1000", 1, 60000, "milliseconds after SIGTERM at which to check whether a wrapper has ended; after the last check SIGKILL"),
 	LIST(stop_retry_seconds, "5,30,120,300", 1, 86400, "pause after each attempt to stop that was not confirmed; the last value is repeated"),

@@ -4,8 +4,8 @@
  *
  * A line of the file is "key = value"; '#' begins a comment.  Unknown keys,
  * duplicates and bad values are errors that name file and line.  Secrets are
- * not settings: a setting names the file that holds them.  A test compares the
- * README's Configuration section with the table.
+ * not settings: a setting names the file that holds them.  t/lint/config.t
+ * compares sandlease.conf(5) with the table.
  */
 #ifndef SANDLEASE_COMMON_CONF_H
 #define SANDLEASE_COMMON_CONF_H
@@ -98,7 +98,7 @@ int conf_parse(const char *name, char *text, struct conf *c, struct err *e)
 /* Prints every setting with its value, in a form that conf_load() reads. */
 void conf_print(const struct conf *c, FILE *to);
 
-/* Prints name, default and meaning as rows of a Markdown table (README). */
+/* Prints name, default and meaning as rows of a Markdown table. */
 void conf_print_help(FILE *to);
 
 /* Prints an example file: every setting, commented out. */

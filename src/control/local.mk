@@ -1,5 +1,7 @@
 noinst_LIBRARIES += libcontrol.a
 
+EXTRA_DIST += src/control/README.md
+
 libcontrol_a_SOURCES = \
 	src/control/awake.c src/control/awake.h \
 	src/control/capacity.c src/control/capacity.h \

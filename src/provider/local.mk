@@ -1,5 +1,9 @@
 ## provider: see src/README.md
 
+EXTRA_DIST += src/provider/README.md src/provider/box/README.md \
+	src/provider/cgroup/README.md src/provider/choose/README.md src/provider/host/README.md \
+	src/provider/link/README.md src/provider/local/README.md src/provider/store/README.md
+
 noinst_LIBRARIES += libprovider.a
 
 libprovider_a_SOURCES = \

@@ -1,5 +1,7 @@
 sbin_PROGRAMS += sandlease-reaper
 
+EXTRA_DIST += src/reaper/README.md
+
 noinst_LIBRARIES += libreaper.a
 libreaper_a_SOURCES = \
 	src/reaper/ask.c src/reaper/ask.h \

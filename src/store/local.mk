@@ -1,5 +1,7 @@
 noinst_LIBRARIES += libstore.a
 
+EXTRA_DIST += src/store/README.md
+
 SQL_STATEMENTS = \
 	sql/statements/admin.sql \
 	sql/statements/auth.sql sql/statements/awake.sql sql/statements/disk.sql \

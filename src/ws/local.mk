@@ -1,5 +1,7 @@
 ## ws: see src/README.md
 
+EXTRA_DIST += src/ws/README.md
+
 dist_man_MANS += src/ws/sandlease-ws.8
 
 libexec_PROGRAMS += sandlease-ws

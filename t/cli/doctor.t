@@ -3,6 +3,7 @@
 and says what holds the limits and why previews cannot be reached."""
 import json
 import os
+import re
 import signal
 import socket
 import ssl
@@ -135,9 +136,9 @@ def tells_limits():
     weak = [t for t, holder in by.items() if holder in ("none", "watchdog")]
     equal([w.split(":")[0] for w in warnings(said)], weak, "warned of")
     for warning in warnings(said):
-        section = warning.split("(README: ")[1].rstrip(")")
-        with open(os.path.join(service.TOP, "README.md"), encoding="utf-8") as f:
-            true(section in f.read(), "the README has " + section)
+        page, section = warning.split("(")[1].rstrip(")").split(": ")
+        with open(os.path.join(service.TOP, page), encoding="utf-8") as f:
+            true(re.search("(?m)^#+ %s$" % section, f.read()), page + " has " + section)
     return by, said
 
 

@@ -1,10 +1,11 @@
 #!/bin/bash
-# Tests the README's backup and restore: a backup by its commands, then the whole
+# Tests docs/operations.md's backup and restore: a backup by its commands, then the whole
 # service is removed, then its recipe restores it.  Sessions with their files,
 # snapshots, keys, sealed values and preview URLs are there again, on a host of
 # the same name and on one of another name.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/stack.sh"
+. "$top_srcdir/t/lib/docs.sh"
 
 command -v pg_restore >/dev/null || skip_all "pg_restore is not installed"
 STACK_CONF="host_name = old-host
@@ -31,20 +32,12 @@ run() {
 state() { call "$SANDLEASE_URL/v1/sessions/$1" | field state; }
 preview() { curl -sS --max-time 60 "http://localhost:$STACK_PREVIEW_PORT/p/$1/"; } # wait: against hanging
 
-# ---- the README's commands, here
+# ---- the page's commands, here
 
-# block WORD: prints the README's first ```sh block that contains WORD
-block() {
-	awk -v word="$1" '
-		!on && $0 == "```sh" { on = 1; text = ""; next }
-		on && /^```/ { on = 0; if (index(text, word)) { printf "%s", text; exit } next }
-		on { text = text $0 "\n" }
-	' "$TOP/README.md"
-}
 # typed WORD: runs that block with this stack's paths, and with set -e
 typed() {
 	local text
-	text=$(block "$1" | sed -e "s|/var/backups/sandlease|$backups|g" \
+	text=$(docs_block docs/operations.md sh "$1" | sed -e "s|/var/backups/sandlease|$backups|g" \
 		-e "s|\betc/sandlease|${STACK_STATE#/}/etc|g" \
 		-e "s|\bvar/lib/sandlease|${STACK_STATE#/}/data|g")
 	[ -n "$text" ] || return 1
@@ -90,7 +83,7 @@ is "$(state "$running") $(state "$asleep")" "ready asleep" "there are sessions"
 ok "and a snapshot" test -n "$snapshot"
 like "$(preview "$label")" 'Nothing listens on port 8000' "and a preview URL"
 
-ok "the README's backup is made" typed pg_dump
+ok "the page's backup is made" typed pg_dump
 ok "nobody else may read it" test "$(stat -c %a "$backups")" = 700
 
 # This session is made after the backup, so the backup must not have it.
@@ -150,7 +143,7 @@ checks() { # HOST
 
 destroy
 prepare
-ok "the README's restore runs" typed pg_restore
+ok "the page's restore runs" typed pg_restore
 ok "the service starts" systemctl start sandlease.target
 checks old-host
 
@@ -158,12 +151,12 @@ checks old-host
 
 destroy
 prepare
-ok "the README's restore runs again" typed pg_restore
+ok "the page's restore runs again" typed pg_restore
 as "$SVC_USER" sed -i 's/^host_name = .*/host_name = new-host/' "$(stack_conf_file)"
 # api_start exits when its workers do not start, hence the subshell
 like "$( (systemctl start sandlease.target) 2>&1)" 'adopt-storage --from old-host' \
 	"under another name it does not start, and says what to do"
-ok "the README's command takes all over" typed 'adopt-storage --from'
+ok "the page's command takes all over" typed 'adopt-storage --from'
 ok "the service starts" systemctl start sandlease.target
 checks new-host
 like "$(stack_admin session list --json --host old-host)X" '^X$' "nothing is on the old host"

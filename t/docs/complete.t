@@ -1,7 +1,8 @@
 #!/bin/bash
 # Tests that the documentation is complete: settings, options and commands in the
 # manual pages, rooms and areas in the READMEs.  (t/lint/man.t checks the form of
-# the pages, t/lint/config.t and routes.t the README's tables.)
+# the pages, t/lint/config.t, routes.t and data_plane.t the tables of settings and
+# routes.)
 . "${top_srcdir:=.}/t/lib/tap.sh"
 cd "$top_srcdir" || exit 1
 bin=${top_builddir:-build}
@@ -80,7 +81,7 @@ ok "the reaper has parts" test -n "$(parts)"
 
 kinds() { grep -hoE "audit_(add|refused)\('[a-z_]+'" sql/functions/*.sql | cut -d"'" -f2 | sort -u; }
 for kind in $(kinds); do
-	ok "README.md tells of $kind" grep -q "^|.* \`$kind\`.* |" README.md
+	ok "docs/api.md tells of $kind" grep -q "^|.* \`$kind\`.* |" docs/api.md
 done
 ok "there are kinds" test -n "$(kinds)"
 
@@ -92,7 +93,13 @@ missing() { # README FILE...
 		grep -qF "\`$dir/\`" "$1" || echo "$dir/"
 	done
 }
-none "src/README.md has every room" "$(missing src/README.md src/*/*.c)"
+unpaged() { # prints rooms and sub-rooms without a page that the page above links
+	local dir
+	for dir in $(printf '%s\n' src/*/*.c src/*/*/*.c | xargs -n 1 dirname | sort -u); do
+		[ -s "$dir/README.md" ] && grep -qF "(${dir##*/}/README.md)" "${dir%/*}/README.md" || echo "$dir/"
+	done
+}
+none "every room has a page, and the page above leads to it" "$(unpaged)"
 none "t/README.md has every area" "$(missing t/README.md t/*/*.t)"
 
 done_testing

@@ -1,8 +1,9 @@
 #!/bin/bash
-# Tests the README's commands for an operator by running them: nginx with TLS,
+# Tests docs/operations.md's commands for an operator by running them: nginx with TLS,
 # another class, a second sealing key, preview URLs by path.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/stack.sh"
+. "$top_srcdir/t/lib/docs.sh"
 
 command -v openssl >/dev/null || skip_all "openssl is not installed"
 stack_begin
@@ -15,20 +16,13 @@ call() {
 }
 field() { grep -o "\"$1\":\"[^\"]*" | head -n 1 | cut -d'"' -f4; }
 
-# block LANGUAGE WORD: prints the README's first such block that contains WORD
-block() {
-	awk -v start="\`\`\`$1" -v word="$2" '
-		!on && $0 == start { on = 1; text = ""; next }
-		on && /^```/ { on = 0; if (index(text, word)) { printf "%s", text; exit } next }
-		on { text = text $0 "\n" }
-	' "$TOP/README.md"
-}
+block() { docs_block docs/operations.md "$@"; } # LANGUAGE WORD
 
 # ---- an operator's own class
 
 words=$(block sh 'class add' | sed 's/^sudo sandlease-admin //')
 # shellcheck disable=SC2086 # words
-ok "the README's class can be added" stack_admin $words
+ok "the page's class can be added" stack_admin $words
 name=$(sed -E 's/class add ([a-z]+) .*/\1/' <<<"$words")
 reply=$(call "$SANDLEASE_URL/v1/sessions" -d "{\"isolation\":\"session\",\"class\":\"$name\"}")
 is "$(field state <<<"$reply")" ready "a session of class $name starts"
@@ -36,21 +30,21 @@ like "$reply" '"memoryMb":\{"value":8192' "and has its limits"
 id=$(field id <<<"$reply")
 s=$SANDLEASE_URL/v1/sessions/$id
 
-# ---- nginx with TLS, by the README's recipe and this stack's sockets
+# ---- nginx with TLS, by the page's recipe and this stack's sockets
 
 port=$(stack_free_port)
 path_port=$(stack_free_port)
 http_port=$(stack_free_port)
-# The README uses the defaults for these values; a test needs its own.
+# The page uses the defaults for these values; a test needs its own.
 listen=127.0.0.1
 ! grep -q '^0\{31\}1 ' /proc/net/if_inet6 2>/dev/null || listen+=' [::1]'
 here=("LISTEN=$listen" "PORT=$port" "PREVIEW_PORT=$path_port" "HTTP_PORT=$http_port"
 	"RUN_DIR=$STACK_RUN/run" "WWW_DIR=$STACK_STATE/www" "LOG_DIR=$work/log"
 	"STATE_DIR=$work/tmp" "PID_FILE=$work/pid" USER_DIRECTIVE= "ACME_DIR=$work/acme")
-# recipe prints the README's block that contains `render` and WORD, without its
+# recipe prints the page's block that contains `render` and WORD, without its
 # commands for the system's own nginx.
 recipe() { # WORD
-	block sh "$1" | sed -e 's/sudo //g' -e '/nginx -t/d' -e '/^ln /d' -e '/make install/d' \
+	block sh "$1" | sed -e 's/sudo //g' -e '/nginx -t/d' -e '/^ln /d' -e '/^autoreconf /d' -e '/make install/d' \
 		-e '/migrate/d' -e '/systemctl/d' \
 		-e "s|/usr/local/share/sandlease/nginx/templates|$TOP/nginx|" \
 		-e "s|/etc/nginx|$work|g" -e "s|/etc/ssl/sandlease|$work|g"
@@ -210,19 +204,19 @@ else
 	skip "the last release's files" "there is no history to take them from"
 fi
 
-# ---- a browser takes the README's two names for two sites
+# ---- a browser takes the page's two names for two sites
 
 checked() { # PREVIEW_BASE: prints the output of --check, without lines about the kernel
 	{
 		grep -vE '^(public_url|preview_base)' "$SANDLEASE_CONFIG"
-		grep -m 1 '^public_url = ' "$TOP/README.md"
+		grep -m 1 '^public_url = ' "$TOP/docs/operations.md"
 		printf 'preview_base = %s\n' "$1"
 	} >"$work/checked.conf"
 	"$top_builddir/sandlease-api" --config "$work/checked.conf" --check 2>&1 |
 		grep -v 'should be at least'
 }
-is "$(checked "$(sed -n 's/^preview_base = //p' "$TOP/README.md" | head -n 1)")" "" \
-	"--check has nothing to say of the README's domains"
+is "$(checked "$(sed -n 's/^preview_base = //p' "$TOP/docs/operations.md" | head -n 1)")" "" \
+	"--check has nothing to say of the page's domains"
 like "$(checked https://previews.example.com)" "warning: preview_base .* example.com" \
 	"but warns of previews on the dashboard's site"
 
@@ -245,7 +239,7 @@ broken seal_key_file "$work/none.keys" >/dev/null
 like "$(timeout "$PATIENCE" "$top_builddir/sandlease-api" --config "$work/broken.conf" 2>&1; echo "status $?")" \
 	"none.keys: No such file.*status 1" "without its seal key the service does not start"
 
-# ---- previews by path, on port 8081 as the README says
+# ---- previews by path, on port 8081 as the page says
 
 like "$(curl -sS "http://localhost:$STACK_PREVIEW_PORT/p/$label/")" \
 	'Nothing listens on port 8000' "the path form reaches the same port"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Tests that the README's program for the Cloudflare SDK runs unchanged in plain
-# Node, with the file that the service serves, in every version the README names.
+# Tests that docs/sandbox.md's program for the Cloudflare SDK runs unchanged in plain
+# Node, with the file that the service serves, in every version the page names.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/stack.sh"
 . "$top_srcdir/t/lib/node.sh"
@@ -16,8 +16,8 @@ work=$STACK_DIR/sdk
 mkdir -p "$work/node_modules/@cloudflare"
 cd "$work" || exit 1
 awk '/^<!-- sdk -->/ { on = 1 } on && /^```$/ { exit } on && inside { print } on && /^```js$/ { inside = 1 }' \
-	"$TOP/README.md" >program.mjs
-ok "the README has the program" [ -s program.mjs ]
+	"$TOP/docs/sandbox.md" >program.mjs
+ok "docs/sandbox.md has the program" [ -s program.mjs ]
 is "$(curl -s -o sdk-node.mjs -w '%{http_code}' "$SANDLEASE_URL/sdk-node.mjs")" 200 \
 	"the service hands out the file that it needs"
 for version in 0.7.21 0.9.2 0.12.10; do

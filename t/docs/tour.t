@@ -1,12 +1,14 @@
 #!/bin/bash
-# Tests the README's tour, command by command, against its own service.
+# Tests the tour of docs/tour.md, command by command, and the README's lines of the
+# command line, against its own service.
 #
 # Between <!-- tour --> and <!-- /tour --> every ```sh block is run, in order
 # and in one shell, and what the block after it shows is compared with what it
 # printed.  Compared loosely: ids, tokens, times, ports and numbers of processes
-# differ from run to run, and "..." in the README stands for anything.
+# differ from run to run, and "..." in it stands for anything.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/stack.sh"
+. "$top_srcdir/t/lib/docs.sh"
 
 stack_begin
 work=$STACK_DIR/tour
@@ -14,7 +16,7 @@ mkdir -p "$work/var"
 printf 'SANDLEASE_URL=%s\nSANDLEASE_API_KEY=%s\n' "$SANDLEASE_URL" \
 	"$SANDLEASE_API_KEY" >"$work/var/demo.env"
 
-# Writes the README's blocks as files: N.run, and N.want if an output is shown.
+# Writes the page's blocks as files: N.run, and N.want if an output is shown.
 split_blocks() {
 	awk -v dir="$work" '
 		/^<!-- tour -->/ { on = 1 }
@@ -29,7 +31,7 @@ split_blocks() {
 		/^```/ { inside = 0; close(file); next }
 		inside { print > file }
 		END { print n + 0 }
-	' "$TOP/README.md"
+	' "$TOP/docs/tour.md"
 }
 
 # Writes one script: a block can use variables and functions of earlier ones.
@@ -83,10 +85,20 @@ line_is() { # GOT WANT
 	[[ $1 == $pattern ]]
 }
 
+# in_a_shell SCRIPT: runs it where sandlease is on the PATH; its output is in
+# SCRIPT.got.
+in_a_shell() {
+	(cd "$work" && export SANDLEASE_URL SANDLEASE_API_KEY && PATH=$STACK_BUILD:$PATH \
+		sh -e "$1" </dev/null >"$1.got" 2>&1) || {
+		diag "$(cat "$work/$1.got")"
+		return 1
+	}
+}
+
 title() { head -n 1 "$1" | cut -c1-60; }
 
 count=$(split_blocks)
-ok "the README has a tour" test "$count" -ge 8
+ok "docs/tour.md has a tour" test "$count" -ge 8
 write_script "$count"
 # the tour must work in any shell, so the simplest one runs it
 (cd "$work" && sh ./script) || fail "the tour runs to its end"
@@ -103,7 +115,17 @@ for ((i = 1; i <= count; i++)); do
 	fi
 done
 
-# The tour deletes every session that it made.
+# ---- the README's lines of the command line
+
+# the shell gets its `exit` from a pipe, because there is no person
+docs_block README.md sh 'sandlease create' |
+	sed 's/^sandlease shell /echo exit | &/' >"$work/lines"
+cp -r "$TOP/docs" "$work/docs"
+ok "the README has lines for the command line" test "$(wc -l <"$work/lines")" -ge 5
+ok "they work as printed" in_a_shell ./lines
+ok "a command has run" grep -qx 42 "$work/lines.got"
+
+# Tour and README delete every session that they made.
 left() {
 	curl -sS -H "Authorization: Bearer $SANDLEASE_API_KEY" \
 		"$SANDLEASE_URL/v1/sessions?state=$1" | grep -o '"id":"[a-z0-9]*'

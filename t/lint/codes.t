@@ -16,12 +16,12 @@ sys.path.insert(0, os.path.join(TOP, "t/lib"))
 from tap import done, ok  # noqa: E402
 
 TABLE = "src/common/code.h"
-DOCUMENTS = ("README.md", "src/README.md", "sql/README.md", "src/*/*.[158]",
+DOCUMENTS = ("README.md", "docs/*.md", "src/README.md", "sql/README.md", "src/*/*.[158]",
              # the OpenAPI document is made of these
              "src/api/route/openapi.c", "src/api/route/routes.c", "src/api/v1/*_body.c")
 
 # "409 `lease_busy`", "503\n.Li other_host", "the code `SESSION_TERMINATED`";
-# and in the README every word in capitals that is no variable
+# and in docs/ every word in capitals that is no variable
 STATUS = re.compile(r"(?<![\w=])[45]\d\d\s+(?:`|\.Li )?(\w+_\w+|(?<=`)\w+)")
 CODE = re.compile(r"\bcodes?(?:\s+like)?\s+`(\w+)`")
 CAPITALS = re.compile(r"`([A-Z]+(?:_[A-Z]+)+)`")
@@ -57,7 +57,7 @@ def documented_codes():
     for name, text in read(*DOCUMENTS).items():
         for word in STATUS.findall(text) + CODE.findall(text):
             yield name, word.lower()
-        for word in CAPITALS.findall(text) if name == "README.md" else ():
+        for word in CAPITALS.findall(text) if name.startswith(("README", "docs/")) else ():
             if not VARIABLES.match(word):
                 yield name, word.lower()
 

@@ -5,10 +5,12 @@ LINT += \
 	t/lint/codes.t \
 	t/lint/config.t \
 	t/lint/cppcheck.t \
+	t/lint/data_plane.t \
 	t/lint/faults.t \
 	t/lint/format.t \
 	t/lint/hardening.t \
 	t/lint/layers.t \
+	t/lint/links.t \
 	t/lint/man.t \
 	t/lint/promises.t \
 	t/lint/routes.t \
@@ -39,6 +41,7 @@ EXTRA_DIST += \
 	t/lib/dev-reaper-loop \
 	t/lib/dev-say.sh \
 	t/lib/dev-stack.sh \
+	t/lib/docs.sh \
 	t/lib/last-release \
 	t/lib/node.sh \
 	t/lib/run-tap \

@@ -1,10 +1,10 @@
 #!/bin/bash
-# Tests that every promise of the README names the tests that prove it, and that
-# they exist.
+# Tests that every promise of docs/promises.md names the tests that prove it, and
+# that they exist.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 cd "$top_srcdir" || exit 1
 
-rows() { sed -n '/^## What we promise/,/^## /{/^| \*\*/p}' README.md; }
+rows() { grep '^| \*\*' docs/promises.md; }
 ok "there are promises" test "$(rows | wc -l)" -ge 8
 
 while IFS= read -r row; do

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Tests that every path and function that a README names exists.
+# Tests that every path that a README names exists, and that every function is
+# defined in the file that the README gives for it.
 . "${top_srcdir:=.}/t/lib/tap.sh"
 cd "$top_srcdir" || exit 1
 
@@ -21,12 +22,24 @@ check_path() { # TOKEN
 		return
 	}
 	fn=${fn%%(*}
-	[ -z "$fn" ] || grep -qw -- "$fn" "$path" || echo "$path has no $fn"
+	[ -z "$fn" ] || defines "$path" "$fn" || echo "$path does not define $fn"
+}
+
+# A function of C or JavaScript, a table of C, a statement or function of SQL, or
+# a row of a header: not just a mention.
+defines() { # PATH NAME
+	case $1 in
+	*.c) grep -qE "^$2\(|^[a-z}][^(]*[ *]$2(\[|;| =)|^#define $2\b" "$1" ;;
+	*.h) grep -qE "\b$2(\(|\[|;| =|,|$| \{)|^#define $2\b" "$1" ;;
+	*.sql) grep -qE "^-- name: $2\b|FUNCTION $2\(" "$1" ;;
+	*) grep -qE "\b$2\b" "$1" ;;
+	esac
 }
 
 found=0 list=$(mktemp)
 trap 'rm -f "$list"' EXIT
-for readme in README.md src/README.md src/GLOSSARY.md sql/README* t/README.md nginx/README.md www/README.md; do
+for readme in README.md CONTRIBUTING.md docs/*.md src/README.md src/GLOSSARY.md src/*/README.md src/*/*/README.md \
+	sql/README* t/README.md; do
 	[ -s "$readme" ] || continue
 	found=1
 	while read -r token; do

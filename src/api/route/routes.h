@@ -15,7 +15,7 @@ extern const size_t ROUTE_COUNT;
 extern const struct route CONTAINER_ROUTES[];
 extern const size_t CONTAINER_ROUTE_COUNT;
 
-/* Prints a Markdown table; t/lint/routes.t compares the README with it. */
+/* Prints a Markdown table; t/lint/routes.t compares docs/api.md with it. */
 void routes_print(FILE *to);
 
 #endif

@@ -97,7 +97,7 @@ static const struct option_row INTERRUPT[] = {
 static const struct option_row PORTS_ADD[] = {
 	{ 'n', "name",    "NAME",    "a name for it, for lists" },
 	{ 0,   "expires", "SECONDS", "end the URL after this time" },
-	{ 0,   "host",    "HOST",    "Host header for the app: localhost, or public (the URL's)" },
+	{ 0,   "host",    "HOST",    "Host header for the app: localhost, localhost-only, public (the URL's)" },
 	END,
 };
 static const struct option_row SLEEP[] = {

@@ -91,11 +91,11 @@ warn_limit(const struct patient *p, const char *title, const char *by)
 
 	if (str_equal(by, "none"))
 		text = xasprintf(
-		    "%s: nothing holds the limit, one sandbox can take all of it from the others; delegate a cgroup to the service (README: Limits without cgroups)",
+		    "%s: nothing holds the limit, one sandbox can take all of it from the others; delegate a cgroup to the service (docs/security.md: Limits without cgroups)",
 		    title);
 	else if (str_equal(by, "watchdog"))
 		text = xasprintf(
-		    "%s: only a watchdog holds the limit, a quick program can pass it for a moment; delegate a cgroup to the service (README: Limits without cgroups)",
+		    "%s: only a watchdog holds the limit, a quick program can pass it for a moment; delegate a cgroup to the service (docs/security.md: Limits without cgroups)",
 		    title);
 	if (text != NULL)
 		warn(p, title, text);
@@ -186,7 +186,7 @@ advise_preview(const struct patient *p, const char *url, enum err_code code)
 		return;
 	if (code == CODE_UNRESOLVED)
 		text = xasprintf(
-		    "%s has no address: DNS lacks a record (A or AAAA) for *%s, which the setting preview_base names (README: Going to production, DNS)",
+		    "%s has no address: DNS lacks a record (A or AAAA) for *%s, which the setting preview_base names (docs/operations.md: DNS)",
 		    name, domain);
 	else if (code == CODE_UNREACHABLE)
 		text = xasprintf(
@@ -194,7 +194,7 @@ advise_preview(const struct patient *p, const char *url, enum err_code code)
 		    (int)strcspn(host, "/"), host, domain);
 	else if (code == CODE_UNTRUSTED)
 		text = xasprintf(
-		    "%.*s shows a certificate that does not fit: nginx needs one for *%s (PREVIEW_CERT of site.values; README: nginx and TLS)",
+		    "%.*s shows a certificate that does not fit: nginx needs one for *%s (PREVIEW_CERT of site.values; docs/operations.md: nginx and TLS)",
 		    (int)strcspn(host, "/"), host, domain);
 	if (text != NULL)
 		warn(p, "preview", text);
