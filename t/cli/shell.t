@@ -52,7 +52,8 @@ sees a '^code 130' "^C is for what runs there"
 
 # ---- a program that uses the whole screen
 
-type_in a 'vim -u NONE -N /workspace/text' Enter
+# without questions to the terminal: an answer that comes after vim's end is typed into the shell
+type_in a 'vim -u NONE -N --cmd "set t_RV= t_u7= t_RF= t_RB=" /workspace/text' Enter
 sees a '"?/workspace/text"? .*\[New' "vim starts"
 type_in a 'ihello from vim' Escape
 type_in a ':wq' Enter
