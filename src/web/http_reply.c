@@ -1,12 +1,6 @@
 /* http_reply.c: parses an HTTP/1 response and writes it anew. */
 #include "web/http_reply.h"
 
-#include <ctype.h>
-#include <string.h>
-#include <strings.h>
-
-#include "common/mem.h"
-
 enum { REFUSE = -1, HAS_BODY = 0, NO_BODY = 1, NO_BODY_BUT_UPGRADE = 2 };
 
 static struct http_reply *
@@ -15,111 +9,27 @@ reply_of(const struct http_parser *p)
 	return p->data;
 }
 
-/* ---- headers */
-
-/*
- * Headers about the connection or the framing are not passed on: the relay
- * writes its own, because they are valid for one connection only.
- */
-enum role { ROLE_PASSES, ROLE_DROPPED, ROLE_LENGTH, ROLE_CODING, ROLE_UPGRADE };
-
-static const struct {
-	const char *name;
-	enum role role;
-} ROLES[] = {
-	{ "Connection", ROLE_DROPPED },
-	{ "Keep-Alive", ROLE_DROPPED },
-	{ "Proxy-Connection", ROLE_DROPPED },
-	{ "Trailer", ROLE_DROPPED },
-	{ "Content-Length", ROLE_LENGTH },
-	{ "Transfer-Encoding", ROLE_CODING },
-	{ "Upgrade", ROLE_UPGRADE },
-};
-
-static enum role
-role_of(const char *name)
-{
-	for (size_t i = 0; i < ARRAY_LEN(ROLES); i++)
-		if (strcasecmp(ROLES[i].name, name) == 0)
-			return ROLES[i].role;
-	return ROLE_PASSES;
-}
-
-/* The characters of RFC 9110's `token`; the parser also accepts a space. */
-static bool
-is_token(const struct buf *b)
-{
-	static const char OTHERS[] = "!#$%&'*+-.^_`|~";
-
-	for (size_t i = 0; i < b->len; i++)
-		if (!isalnum((unsigned char)b->data[i]) &&
-		    memchr(OTHERS, b->data[i], sizeof(OTHERS) - 1) == NULL)
-			return false;
-	return b->len > 0;
-}
-
-static bool
-has_no_controls(const struct buf *b)
-{
-	for (size_t i = 0; i < b->len; i++) {
-		unsigned char c = (unsigned char)b->data[i];
-
-		if ((c < ' ' && c != '\t') || c == 0x7f)
-			return false;
-	}
-	return true;
-}
-
-static void
-set_empty(struct buf *b)
-{
-	b->len = 0;
-	buf_str(b, ""); /* so that data is "" and not NULL */
-}
-
-static void
-trim_end(struct buf *b)
-{
-	while (b->len > 0 && isblank((unsigned char)b->data[b->len - 1]))
-		b->data[--b->len] = '\0';
-}
-
-/* Notes a header that frames the body.  False: refuse the response. */
-static bool
-note_framing(struct http_reply *r, enum role role)
-{
-	bool *seen = role == ROLE_LENGTH ? &r->has_length : &r->has_coding;
-
-	/* if there are two, client and relay could use different ones */
-	if (*seen)
-		return false;
-	*seen = true;
-	return role == ROLE_LENGTH || strcasecmp(r->value.data, "chunked") == 0;
-}
-
-/* Checks and keeps the header that the parser has completed. */
+/* Keeps a header that may be passed on. */
 static int
-end_header(struct http_reply *r)
+keep_header(void *ctx, enum http_role role, const char *name, const char *value)
 {
-	enum role role;
+	struct http_reply *r = ctx;
 
-	if (!r->in_value)
+	switch (role) {
+	case HTTP_DROPPED:
+	case HTTP_LENGTH:
+	case HTTP_CODING:
 		return 0;
-	r->in_value = false;
-	trim_end(&r->value);
-	if (++r->header_count > HTTP_REPLY_HEADERS_MAX ||
-	    r->headers.len + r->name.len + r->value.len > HTTP_REPLY_HEAD_MAX ||
-	    !is_token(&r->name) || !has_no_controls(&r->value))
-		return REFUSE;
-	role = role_of(r->name.data);
-	if ((role == ROLE_LENGTH || role == ROLE_CODING) &&
-	    !note_framing(r, role))
-		return REFUSE;
-	if (role == ROLE_PASSES ||
-	    (role == ROLE_UPGRADE && r->parser.status_code == 101))
-		buf_fmt(&r->headers, "%s: %s\r\n", r->name.data, r->value.data);
-	set_empty(&r->name);
-	set_empty(&r->value);
+	case HTTP_UPGRADE:
+		if (r->parser.status_code != 101)
+			return 0;
+		break;
+	case HTTP_PASSES:
+	case HTTP_HOST:
+	case HTTP_EXPECT:
+		break;
+	}
+	buf_fmt(&r->headers, "%s: %s\r\n", name, value);
 	return 0;
 }
 
@@ -130,28 +40,16 @@ on_begin(struct http_parser *p)
 {
 	struct http_reply *r = reply_of(p);
 
-	set_empty(&r->reason);
-	set_empty(&r->name);
-	set_empty(&r->value);
-	set_empty(&r->headers);
-	r->header_count = 0;
-	r->in_value = r->has_length = r->has_coding = false;
-	return 0;
-}
-
-static int
-add_bounded(struct buf *to, const char *data, size_t len)
-{
-	if (to->len + len > HTTP_REPLY_HEAD_MAX)
-		return REFUSE;
-	buf_add(to, data, len);
+	http_set_empty(&r->reason);
+	http_set_empty(&r->headers);
+	http_head_reset(&r->head);
 	return 0;
 }
 
 static int
 on_reason(struct http_parser *p, const char *data, size_t len)
 {
-	return add_bounded(&reply_of(p)->reason, data, len);
+	return http_add_bounded(&reply_of(p)->reason, data, len);
 }
 
 static int
@@ -160,11 +58,7 @@ on_name(struct http_parser *p, const char *data, size_t len)
 	struct http_reply *r = reply_of(p);
 
 	/* headers after the body are trailers, which are dropped */
-	if (r->started)
-		return 0;
-	if (end_header(r) < 0)
-		return REFUSE;
-	return add_bounded(&r->name, data, len);
+	return r->started ? 0 : http_head_name(&r->head, data, len);
 }
 
 static int
@@ -172,10 +66,7 @@ on_value(struct http_parser *p, const char *data, size_t len)
 {
 	struct http_reply *r = reply_of(p);
 
-	if (r->started)
-		return 0;
-	r->in_value = true;
-	return add_bounded(&r->value, data, len);
+	return r->started ? 0 : http_head_value(&r->head, data, len);
 }
 
 static bool
@@ -189,7 +80,7 @@ is_bodiless(const struct http_reply *r)
 static bool
 is_chunked(const struct http_reply *r)
 {
-	return r->has_coding && !is_bodiless(r);
+	return r->head.has_coding && !is_bodiless(r);
 }
 
 static void
@@ -203,7 +94,7 @@ write_head(struct http_reply *r, const char *connection)
 		; /* these never have a length */
 	else if (is_chunked(r))
 		buf_str(r->out, "Transfer-Encoding: chunked\r\n");
-	else if (r->has_length)
+	else if (r->head.has_length)
 		buf_fmt(r->out, "Content-Length: %llu\r\n",
 		    (unsigned long long)r->parser.content_length);
 	buf_fmt(r->out, "Connection: %s\r\n\r\n", connection);
@@ -226,9 +117,9 @@ on_head(struct http_parser *p)
 	struct http_reply *r = reply_of(p);
 	unsigned status = p->status_code;
 
-	if (end_header(r) < 0 || p->http_major != 1 || status < 100 ||
-	    status > 599 || !has_no_controls(&r->reason) ||
-	    (r->has_coding && (r->has_length || p->http_minor == 0)))
+	if (http_head_end(&r->head) < 0 || p->http_major != 1 || status < 100 ||
+	    status > 599 || !http_is_text(r->reason.data, r->reason.len) ||
+	    (r->head.has_coding && (r->head.has_length || p->http_minor == 0)))
 		return REFUSE;
 	if (status == 101)
 		return answer_upgrade(r);
@@ -283,7 +174,8 @@ static const struct http_parser_settings CALLBACKS = {
 void
 http_reply_begin(struct http_reply *r, struct http_reply_to to)
 {
-	*r = (struct http_reply){ .to = to };
+	*r = (struct http_reply){ .to = to,
+		.head = { .header = keep_header, .ctx = r } };
 	http_parser_init(&r->parser, HTTP_RESPONSE);
 	r->parser.data = r;
 }
@@ -338,8 +230,7 @@ http_reply_close(struct http_reply *r, struct buf *out)
 void
 http_reply_free(struct http_reply *r)
 {
+	http_head_free(&r->head);
 	buf_free(&r->reason);
-	buf_free(&r->name);
-	buf_free(&r->value);
 	buf_free(&r->headers);
 }

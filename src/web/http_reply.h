@@ -19,12 +19,9 @@
 #include <http_parser.h>
 
 #include "common/str.h"
+#include "web/http_head.h"
 
-enum {
-	HTTP_REPLY_HEAD_MAX = 65536, /* bytes of all headers together */
-	HTTP_REPLY_HEADERS_MAX = 256,
-	HTTP_REPLY_INTERIM_MAX = 16
-};
+enum { HTTP_REPLY_INTERIM_MAX = 16 };
 
 enum http_reply_verdict {
 	HTTP_REPLY_MORE,     /* the response is not complete yet */
@@ -42,13 +39,12 @@ struct http_reply_to {
 struct http_reply {
 	struct http_parser parser;
 	struct http_reply_to to;
-	struct buf reason, name, value; /* the part that has arrived */
-	struct buf headers;             /* checked, in their final form */
-	struct buf *out;                /* borrowed while the parser runs */
-	size_t header_count, interim_count;
-	bool begun;    /* a first byte has been seen */
-	bool in_value; /* the parser is in a header's value */
-	bool has_length, has_coding;
+	struct http_head head;
+	struct buf reason;  /* the part that has arrived */
+	struct buf headers; /* checked, in their final form */
+	struct buf *out;    /* borrowed while the parser runs */
+	size_t interim_count;
+	bool begun;   /* a first byte has been seen */
 	bool started; /* the head has been written */
 	bool complete, upgraded;
 };

@@ -39,8 +39,8 @@ unit web/http_reply "101 passes unasked" web/http_reply.c \
 unit web/http_reply "a response needs no status line" web/http_reply.c \
 	"s/!r->begun && data.0. != 'H'/false/" \
 	"a_response_passes_whole_or_not_at_all"
-unit web/http_reply "any coding is chunked" web/http_reply.c \
-	's/strcasecmp\(r->value.data, "chunked"\) == 0/true/' \
+unit web/http_reply "any coding is chunked" web/http_head.c \
+	's/strcasecmp\(h->value.data, "chunked"\) == 0/true/' \
 	"a_response_passes_whole_or_not_at_all"
 unit agent/relay_request "a body asks for an upgrade" agent/relay/request.c \
 	's/if \(body != NULL\)/if (false)/' \

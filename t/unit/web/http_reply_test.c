@@ -226,9 +226,9 @@ size_and_number_are_bounded(void **state)
 	char line[8192];
 
 	(void)state;
-	assert_int_equal(hear_many(OK, "A: b\r\n", HTTP_REPLY_HEADERS_MAX - 1),
+	assert_int_equal(hear_many(OK, "A: b\r\n", HTTP_HEADERS_MAX - 1),
 	    HTTP_REPLY_COMPLETE);
-	assert_int_equal(hear_many(OK, "A: b\r\n", HTTP_REPLY_HEADERS_MAX),
+	assert_int_equal(hear_many(OK, "A: b\r\n", HTTP_HEADERS_MAX),
 	    HTTP_REPLY_REFUSED);
 	snprintf(line, sizeof(line), "A: %04096d\r\n", 0);
 	assert_int_equal(hear_many(OK, line, 15), HTTP_REPLY_COMPLETE);
