@@ -98,6 +98,7 @@ AGENT_SOURCES = \
 	src/agent/init/freezer.c src/agent/init/freezer.h \
 	src/agent/init/init.c src/agent/init/init.h \
 	src/agent/init/markers.c src/agent/init/markers.h \
+	src/agent/init/network.c src/agent/init/network.h \
 	src/agent/init/ops.c \
 	src/agent/init/seals.c src/agent/init/seals.h \
 	src/agent/init/disk_usage.c src/agent/init/disk_usage.h \

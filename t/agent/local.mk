@@ -13,6 +13,7 @@ EXTRA_DIST += \
 	t/agent/isolation.t \
 	t/agent/many.t \
 	t/agent/markers.t \
+	t/agent/network.t \
 	t/agent/process.t \
 	t/agent/relay.t \
 	t/agent/terminal.t \

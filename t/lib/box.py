@@ -129,7 +129,7 @@ class Box:
                  "--ro-bind", os.path.join(self.dir, "agent"), "/sandlease-agent",
                  "--ro-bind", os.path.join(self.dir, "ws"), "/sandlease-ws",
                  "--hostname", "sandbox", "--cap-drop", "ALL"]
-        for cap in ("SYS_ADMIN", "NET_ADMIN", "SYS_RESOURCE", "DAC_READ_SEARCH",
+        for cap in ("SYS_ADMIN", "NET_ADMIN", "NET_BIND_SERVICE", "SYS_RESOURCE", "DAC_READ_SEARCH",
                     "SYS_PTRACE"):
             argv += ["--cap-add", "CAP_" + cap]
         first = ["/bin/sh", "-c", before + ' exec "$@"', "sh"] if before else []

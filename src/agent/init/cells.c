@@ -43,6 +43,7 @@ cells_remove(struct cells *t, struct cell *c)
 
 	mem_close_fd(&c->channel);
 	mem_close_fd(&c->freezer);
+	mem_close_fd(&c->egress);
 	memmove(c, c + 1, (t->count - i - 1) * sizeof(*c));
 	t->count--;
 }

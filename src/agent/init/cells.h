@@ -30,6 +30,8 @@ struct cell {
 	int64_t order; /* of the last freeze or thaw; older ones are refused */
 	int freezer;   /* file that freezes it; owned; -1: not frozen */
 	char thawed[FREEZER_WORD_MAX]; /* written to `freezer`, it thaws */
+	/* connection of egress; owned; its end says that the cell has ended */
+	int egress; /* -1: none */
 };
 
 struct cells {

@@ -13,6 +13,7 @@
 #include "agent/init/freezer.h"
 #include "agent/init/init.h"
 #include "agent/init/markers.h"
+#include "agent/init/network.h"
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -299,6 +300,7 @@ start_cell(struct init *in, struct op_request *r, const struct launch *l,
 	size_t sockets = LAUNCH_PORTS + l->port_count;
 	struct cell c = { .generation = l->generation,
 		.freezer = -1,
+		.egress = -1,
 		.start_by = clock_ms() + START_MS,
 		.memory_mb = l->memory_mb,
 		.disk_mb = l->file_mb };
@@ -349,6 +351,26 @@ op_launch(struct init *in, struct op_request *r, struct err *e)
 	/* longer than the cell's start_by, whose error names the reason */
 	r->conn->until = clock_ms() + START_MS + SPARE_MS;
 	str_copy(r->conn->session, ID_MAX, l.session);
+	return 0;
+}
+
+/* ---- network */
+
+/*
+ * The connection with "base" stays open as long as the cell lives, so that
+ * egress notices the cell's end.
+ */
+static int
+op_network(struct init *in, struct cell *c, struct op_request *r, struct err *e)
+{
+	(void)in;
+	if (network_open_sockets(c, r->msg, r->conn->fd, e) < 0)
+		return -1;
+	if (json_is_true(json_object_get(r->msg, "base"))) {
+		mem_close_fd(&c->egress);
+		c->egress = take_fd(&r->conn->fd);
+	}
+	init_conn_free(r->conn);
 	return 0;
 }
 
@@ -434,6 +456,7 @@ static const struct op OPS[] = {
 	CELL("go_on", EXACT, op_continue_signal),
 	CELL("freeze", UNSEALED, op_freeze),
 	CELL("thaw", UNSEALED, op_thaw),
+	CELL("network", UNSEALED, op_network),
 	CELL("prove", EXACT, op_forward),
 	CELL("write", EXACT, op_forward),
 	CELL("env", EXACT, op_forward),

@@ -78,6 +78,8 @@ static const struct option FIRST[] = {
 	{ "--cap-drop", "ALL" },
 	{ "--cap-add", "CAP_SYS_ADMIN" },
 	{ "--cap-add", "CAP_NET_ADMIN" },
+	/* init opens the sockets of a cell's network: port 53 and others */
+	{ "--cap-add", "CAP_NET_BIND_SERVICE" },
 	{ "--cap-add", "CAP_SYS_RESOURCE" },
 	/* only for the child of init that measures the disk usage of cells */
 	{ "--cap-add", "CAP_DAC_READ_SEARCH" },

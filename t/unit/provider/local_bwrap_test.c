@@ -102,6 +102,7 @@ the_command_line_is_exactly_this(void **state)
 	    " --setenv PATH /usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"
 	    " --setenv LANG C.UTF-8 --hostname sandbox"
 	    " --cap-drop ALL --cap-add CAP_SYS_ADMIN --cap-add CAP_NET_ADMIN"
+	    " --cap-add CAP_NET_BIND_SERVICE"
 	    " --cap-add CAP_SYS_RESOURCE --cap-add CAP_DAC_READ_SEARCH"
 	    " --cap-add CAP_SYS_PTRACE --dir /etc"
 	    " --symlink ../usr/lib/os-release /etc/os-release --uid 1000 --gid 1000"

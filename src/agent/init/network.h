@@ -1,0 +1,30 @@
+/*
+ * network.h: opens sockets in a cell's network namespace, for the host.
+ *
+ * A cell has a loopback device and nothing else.  The host's sandlease-egress
+ * serves its network through sockets that a child of init opens in the cell's
+ * namespace and passes out: the resolver's and the proxy's on 127.0.0.1, and a
+ * listener for each port that the session's policy names.  The loopback device
+ * has 198.18.0.0/15, so that connections to stand-ins arrive at these listeners;
+ * in mode `open` a local route delivers those to every other address.
+ *
+ * No process of the cell takes part, and a cell without a policy has none of
+ * this.
+ */
+#ifndef SANDLEASE_AGENT_INIT_NETWORK_H
+#define SANDLEASE_AGENT_INIT_NETWORK_H
+
+#include "agent/init/cells.h"
+#include "common/err.h"
+#include "common/json.h"
+
+/*
+ * Starts a child that opens the sockets which `msg` asks for and sends them on
+ * `reply_fd`, a few with each message; the last message has no "more".
+ * Members of `msg`: "base" (resolver and proxy, too), "ports" (numbers), "open"
+ * (deliver all addresses).
+ */
+int network_open_sockets(const struct cell *c, const json_t *msg, int reply_fd,
+    struct err *e) MUST_CHECK;
+
+#endif
