@@ -36,6 +36,8 @@ api/serve        common web store control api api/gate api/route api/stream
 reaper           common domain store control
 admin            common domain store control
 
+egress/base      common domain
+
 cli              common
 cli/http         common cli
 cli/copy         common cli cli/http
@@ -74,6 +76,8 @@ declare -A LIBRARY=(
 	[seccomp.h]='agent/base'
 	[http_parser.h]='web'
 	[libpsl.h]='api/serve'
+	[ares.h]='egress/base'
+	[openssl/ssl.h]='egress/base egress/serve' [openssl/err.h]='egress/base egress/serve'
 	[libwebsockets.h]='ws'
 	[archive.h]='agent/archive' [archive_entry.h]='agent/archive'
 )

@@ -1,0 +1,199 @@
+/* address.c: tells which addresses egress may connect to. */
+#include "egress/base/address.h"
+
+#include <arpa/inet.h>
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/mem.h"
+#include "common/str.h"
+
+enum { V4_BITS = 32, V6_BITS = 128, V4_OFFSET = 96, DISCARD_PORT = 9 };
+
+/*
+ * The special-purpose ranges that IANA lists, for IPv4 all, for IPv6 those
+ * within 2000::/3: everything outside 2000::/3 is refused.
+ */
+static const char *const REFUSED_V4[] = {
+	"0.0.0.0/8",        /* this host */
+	"10.0.0.0/8",       /* private */
+	"100.64.0.0/10",    /* shared by carriers (CGNAT) */
+	"127.0.0.0/8",      /* loopback */
+	"168.63.129.16/32", /* Azure: services of the host */
+	"169.254.0.0/16",   /* link-local, cloud metadata */
+	"172.16.0.0/12",    /* private */
+	"192.0.0.0/24",     /* protocol assignments, cloud metadata */
+	"192.0.2.0/24",     /* documentation */
+	"192.88.99.0/24",   /* 6to4 relays */
+	"192.168.0.0/16",   /* private */
+	"198.18.0.0/15",    /* benchmarks; our stand-ins */
+	"198.51.100.0/24",  /* documentation */
+	"203.0.113.0/24",   /* documentation */
+	"224.0.0.0/4",      /* multicast */
+	"240.0.0.0/4",      /* reserved, broadcast */
+};
+static const char *const PUBLIC_V6 = "2000::/3";
+static const char *const REFUSED_V6[] = {
+	"2001::/23",     /* protocol assignments: Teredo, ORCHID, ... */
+	"2001:db8::/32", /* documentation */
+	"2002::/16",     /* 6to4: contains an IPv4 address */
+	"3fff::/20",     /* documentation */
+};
+
+bool
+address_parse(const char *text, struct address *out)
+{
+	struct in_addr v4;
+
+	*out = (struct address){ .v4 = false };
+	if (inet_pton(AF_INET6, text, &out->ip) == 1)
+		return true;
+	if (inet_pton(AF_INET, text, &v4) != 1)
+		return false;
+	out->v4 = true;
+	out->ip.s6_addr[10] = out->ip.s6_addr[11] = 0xff;
+	memcpy(&out->ip.s6_addr[12], &v4, sizeof(v4));
+	return true;
+}
+
+void
+address_print(const struct address *a, char out[ADDRESS_TEXT_MAX])
+{
+	out[0] = '\0';
+	if (a->v4)
+		inet_ntop(AF_INET, &a->ip.s6_addr[12], out, ADDRESS_TEXT_MAX);
+	else
+		inet_ntop(AF_INET6, &a->ip, out, ADDRESS_TEXT_MAX);
+}
+
+socklen_t
+address_socket(const struct address *a, uint16_t port,
+    struct sockaddr_storage *out)
+{
+	struct sockaddr_in v4 = { .sin_family = AF_INET,
+		.sin_port = htons(port) };
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6,
+		.sin6_port = htons(port),
+		.sin6_addr = a->ip };
+
+	*out = (struct sockaddr_storage){ 0 };
+	if (!a->v4) {
+		memcpy(out, &v6, sizeof(v6));
+		return sizeof(v6);
+	}
+	memcpy(&v4.sin_addr, &a->ip.s6_addr[12], sizeof(v4.sin_addr));
+	memcpy(out, &v4, sizeof(v4));
+	return sizeof(v4);
+}
+
+static bool
+parse_range(const char *text, struct address_range *out)
+{
+	char base[ADDRESS_TEXT_MAX];
+	size_t len = strcspn(text, "/");
+	int64_t bits;
+
+	if (len >= sizeof(base))
+		return false;
+	memcpy(base, text, len);
+	base[len] = '\0';
+	if (!address_parse(base, &out->base))
+		return false;
+	bits = out->base.v4 ? V4_BITS : V6_BITS;
+	if (text[len] == '/' && !str_to_int(text + len + 1, 0, bits, &bits))
+		return false;
+	out->bits = (unsigned)bits;
+	return true;
+}
+
+bool
+address_in(const struct address *a, const struct address_range *r)
+{
+	unsigned bits = r->bits + (r->base.v4 ? V4_OFFSET : 0);
+	unsigned whole = bits / 8, rest = bits % 8;
+
+	if (a->v4 != r->base.v4 || memcmp(&a->ip, &r->base.ip, whole) != 0)
+		return false;
+	return rest == 0 ||
+	    (a->ip.s6_addr[whole] ^ r->base.ip.s6_addr[whole]) >> (8 - rest) ==
+	    0;
+}
+
+/* `range` is a constant of this file. */
+static bool
+is_in_text(const struct address *a, const char *range)
+{
+	struct address_range r;
+
+	if (!parse_range(range, &r))
+		abort();
+	return address_in(a, &r);
+}
+
+static bool
+is_public(const struct address *a)
+{
+	if (a->v4) {
+		for (size_t i = 0; i < ARRAY_LEN(REFUSED_V4); i++)
+			if (is_in_text(a, REFUSED_V4[i]))
+				return false;
+		return true;
+	}
+	for (size_t i = 0; i < ARRAY_LEN(REFUSED_V6); i++)
+		if (is_in_text(a, REFUSED_V6[i]))
+			return false;
+	return is_in_text(a, PUBLIC_V6);
+}
+
+bool
+address_allowed(const struct address *a, const struct address_list *exceptions)
+{
+	for (size_t i = 0; i < exceptions->count; i++)
+		if (address_in(a, &exceptions->range[i]))
+			return true;
+	return is_public(a);
+}
+
+bool
+address_is_ours(const struct address *a)
+{
+	auto_fd int fd = socket(a->v4 ? AF_INET : AF_INET6,
+	    SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_storage to, from = { 0 };
+	socklen_t len = address_socket(a, DISCARD_PORT, &to);
+	socklen_t from_len = sizeof(from);
+
+	/* no route: connect() will say so */
+	if (fd < 0 || connect(fd, (struct sockaddr *)&to, len) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&from, &from_len) < 0)
+		return false;
+	if (a->v4)
+		return memcmp(&((struct sockaddr_in *)&from)->sin_addr,
+			   &a->ip.s6_addr[12], sizeof(struct in_addr)) == 0;
+	return memcmp(&((struct sockaddr_in6 *)&from)->sin6_addr, &a->ip,
+		   sizeof(a->ip)) == 0;
+}
+
+int
+address_list_parse(const char *text, struct address_list *out, struct err *e)
+{
+	auto_free char *copy = xstrdup(text);
+	char *save = NULL;
+
+	*out = (struct address_list){ .count = 0 };
+	for (char *word = strtok_r(copy, ", ", &save); word != NULL;
+	     word = strtok_r(NULL, ", ", &save)) {
+		if (out->count == ADDRESS_LIST_MAX)
+			return err_set(e, ERR_INVALID, CODE_BAD_SETTING,
+			    "more than %d addresses", ADDRESS_LIST_MAX);
+		if (!parse_range(word, &out->range[out->count]))
+			return err_set(e, ERR_INVALID, CODE_BAD_SETTING,
+			    "\"%.60s\" is not an address or a range such as 10.1.2.0/24",
+			    word);
+		out->count++;
+	}
+	return 0;
+}

@@ -1,0 +1,63 @@
+/*
+ * address.h: tells which addresses egress may connect to.
+ *
+ * Public addresses are allowed.  Every other one (private, loopback,
+ * link-local, multicast, shared by carriers, reserved, of cloud metadata) is
+ * refused, unless the operator's setting egress_allow_private names it.  An
+ * IPv6 address that contains an IPv4 address is refused, whatever it contains.
+ */
+#ifndef SANDLEASE_EGRESS_BASE_ADDRESS_H
+#define SANDLEASE_EGRESS_BASE_ADDRESS_H
+
+#include <netinet/in.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+
+#include "common/err.h"
+
+enum { ADDRESS_TEXT_MAX = INET6_ADDRSTRLEN, ADDRESS_LIST_MAX = 64 };
+
+/* An IPv4 address is kept as ::ffff:a.b.c.d. */
+struct address {
+	struct in6_addr ip;
+	bool v4;
+};
+
+/* Addresses that share their first `bits` bits with `base`. */
+struct address_range {
+	struct address base;
+	unsigned bits; /* 0 to 32 for IPv4, 0 to 128 for IPv6 */
+};
+
+/* The operator's exceptions. */
+struct address_list {
+	struct address_range range[ADDRESS_LIST_MAX];
+	size_t count;
+};
+
+/* Parses "10.1.2.0/24, fd00::1"; "" is an empty list. */
+int address_list_parse(const char *text, struct address_list *out,
+    struct err *e) MUST_CHECK;
+
+bool address_parse(const char *text, struct address *out);
+void address_print(const struct address *a, char out[ADDRESS_TEXT_MAX]);
+
+/* The socket address for connect(); returns its length. */
+socklen_t address_socket(const struct address *a, uint16_t port,
+    struct sockaddr_storage *out);
+
+bool address_in(const struct address *a, const struct address_range *r);
+
+/* True when the address is public or one of the exceptions. */
+bool address_allowed(const struct address *a,
+    const struct address_list *exceptions);
+
+/*
+ * True when the address is one of this machine's own.  Asks the kernel which
+ * source address a packet to it would have; nothing is sent.
+ */
+bool address_is_ours(const struct address *a);
+
+#endif

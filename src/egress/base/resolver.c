@@ -1,0 +1,226 @@
+/* resolver.c: resolves names on the host, without blocking the loop. */
+#include "egress/base/resolver.h"
+
+#include <ares.h>
+#include <netdb.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/clock.h"
+#include "common/mem.h"
+#include "common/str.h"
+
+enum { SOCKETS_MAX = 32, TIMEOUT_MS = 2000, TRIES = 3, MS_PER_S = 1000 };
+
+/* A socket of c-ares. */
+struct ares_watch {
+	struct loop_watch watch; /* first: cast in on_ready() */
+	struct resolver *of;
+};
+
+struct resolver {
+	struct loop *loop;
+	struct loop_timer timer; /* c-ares asks again then */
+	ares_channel channel;
+	struct ares_watch sockets[SOCKETS_MAX];
+};
+
+struct resolver_query {
+	resolved_fn *done; /* NULL: cancelled */
+	void *ctx;
+	struct resolver_query **owner; /* set to NULL when it is over */
+};
+
+static struct resolver *
+resolver_of(struct loop_timer *t)
+{
+	return (struct resolver *)(void *)((char *)t -
+	    offsetof(struct resolver, timer));
+}
+
+static void
+set_timer(struct resolver *r)
+{
+	struct timeval t;
+
+	if (ares_timeout(r->channel, NULL, &t) == NULL)
+		loop_clear(r->loop, &r->timer);
+	else
+		loop_set(r->loop, &r->timer,
+		    clock_ms() + t.tv_sec * MS_PER_S + t.tv_usec / 1000 + 1);
+}
+
+static void
+on_ready(struct loop_watch *w, uint32_t events)
+{
+	struct ares_watch *a = (struct ares_watch *)(void *)w;
+	int fd = w->fd;
+
+	ares_process_fd(a->of->channel,
+	    (events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0 ? fd
+							    : ARES_SOCKET_BAD,
+	    (events & EPOLLOUT) != 0 ? fd : ARES_SOCKET_BAD);
+	set_timer(a->of);
+}
+
+static void
+on_time(struct loop_timer *t)
+{
+	struct resolver *r = resolver_of(t);
+
+	ares_process_fd(r->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+	set_timer(r);
+}
+
+/* c-ares says for which events of a socket it waits; none: it is closed. */
+static void
+on_socket(void *ctx, ares_socket_t fd, int readable, int writable)
+{
+	struct resolver *r = ctx;
+	uint32_t events = (readable ? (uint32_t)EPOLLIN : 0) |
+	    (writable ? (uint32_t)EPOLLOUT : 0);
+	struct ares_watch *unused = NULL;
+
+	for (size_t i = 0; i < SOCKETS_MAX; i++) {
+		struct ares_watch *a = &r->sockets[i];
+
+		if (a->watch.events != 0 && a->watch.fd == fd) {
+			(void)!loop_watch(r->loop, &a->watch, fd, events);
+			return;
+		}
+		if (a->watch.events == 0)
+			unused = a;
+	}
+	/* without a watch the query ends by its time */
+	if (unused != NULL && events != 0)
+		(void)!loop_watch(r->loop, &unused->watch, fd, events);
+}
+
+int
+resolver_open(struct loop *l, const char *servers, struct resolver **out,
+    struct err *e)
+{
+	struct resolver *r = xcalloc(1, sizeof(*r));
+	char lookups[] = "b"; /* only the servers, not /etc/hosts */
+	struct ares_options o = { .flags = ARES_FLAG_NOSEARCH,
+		.timeout = TIMEOUT_MS,
+		.tries = TRIES,
+		.sock_state_cb = on_socket,
+		.sock_state_cb_data = r,
+		.lookups = lookups };
+	int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES |
+	    ARES_OPT_SOCK_STATE_CB;
+	int rc = ares_library_init(ARES_LIB_INIT_ALL);
+
+	r->loop = l;
+	r->timer.fire = on_time;
+	for (size_t i = 0; i < SOCKETS_MAX; i++)
+		r->sockets[i] =
+		    (struct ares_watch){ .watch = { .ready = on_ready,
+					     .fd = -1 },
+			    .of = r };
+	if (servers[0] != '\0')
+		mask |= ARES_OPT_LOOKUPS;
+	if (rc == ARES_SUCCESS)
+		rc = ares_init_options(&r->channel, &o, mask);
+	if (rc == ARES_SUCCESS && servers[0] != '\0')
+		rc = ares_set_servers_ports_csv(r->channel, servers);
+	if (rc != ARES_SUCCESS) {
+		free(r);
+		return err_set(e, ERR_INVALID, CODE_BAD_SETTING,
+		    "egress_resolver: %s", ares_strerror(rc));
+	}
+	*out = r;
+	return 0;
+}
+
+void
+resolver_close(struct resolver *r)
+{
+	ares_destroy(r->channel); /* calls on_result() of every query */
+	loop_clear(r->loop, &r->timer);
+	free(r);
+}
+
+/* ---- queries */
+
+static void
+finish_query(struct resolver_query *q, const struct resolved *r)
+{
+	resolved_fn *done = q->done;
+	void *ctx = q->ctx;
+
+	if (done != NULL)
+		*q->owner = NULL;
+	free(q);
+	if (done != NULL)
+		done(ctx, r);
+}
+
+static bool
+copy_address(const struct sockaddr *from, struct address *to)
+{
+	*to = (struct address){ .v4 = from->sa_family == AF_INET };
+	if (from->sa_family == AF_INET6) {
+		to->ip = ((const struct sockaddr_in6 *)(const void *)from)
+			     ->sin6_addr;
+		return true;
+	}
+	if (!to->v4)
+		return false;
+	to->ip.s6_addr[10] = to->ip.s6_addr[11] = 0xff;
+	memcpy(&to->ip.s6_addr[12],
+	    &((const struct sockaddr_in *)(const void *)from)->sin_addr,
+	    sizeof(struct in_addr));
+	return true;
+}
+
+static void
+on_result(void *ctx, int status, int timeouts, struct ares_addrinfo *info)
+{
+	struct resolved r = { .status = RESOLVE_FAILED };
+
+	(void)timeouts;
+	if (status == ARES_ENOTFOUND || status == ARES_ENODATA ||
+	    status == ARES_EBADNAME)
+		r.status = RESOLVE_NO_NAME;
+	if (status == ARES_SUCCESS) {
+		const struct ares_addrinfo_node *n = info->nodes;
+
+		for (; n != NULL && r.count < RESOLVED_MAX; n = n->ai_next)
+			if (copy_address(n->ai_addr, &r.list[r.count]))
+				r.count++;
+		r.status = r.count > 0 ? RESOLVE_OK : RESOLVE_NO_NAME;
+	}
+	if (info != NULL)
+		ares_freeaddrinfo(info);
+	finish_query(ctx, &r);
+}
+
+void
+resolver_ask(struct resolver *r, const char *host, resolved_fn *done, void *ctx,
+    struct resolver_query **query)
+{
+	const struct ares_addrinfo_hints hints = { .ai_family = AF_UNSPEC,
+		.ai_socktype = SOCK_STREAM };
+	struct resolver_query *q = xcalloc(1, sizeof(*q));
+	struct resolved literal = { .status = RESOLVE_OK, .count = 1 };
+
+	*q =
+	    (struct resolver_query){ .done = done, .ctx = ctx, .owner = query };
+	*query = q;
+	if (address_parse(host, &literal.list[0])) {
+		finish_query(q, &literal);
+		return;
+	}
+	ares_getaddrinfo(r->channel, host, NULL, &hints, on_result, q);
+	set_timer(r);
+}
+
+void
+resolver_cancel(struct resolver_query **query)
+{
+	if (*query != NULL)
+		(*query)->done = NULL;
+	*query = NULL;
+}
