@@ -79,6 +79,10 @@ decode_container(const json_t *v, const struct jfield *f, void *to,
 	bool object = f->type == J_OBJ;
 	int64_t n;
 
+	if (json_is_null(v) && (f->flags & J_NULLABLE) != 0) {
+		memcpy(to, &v, sizeof(v));
+		return 0;
+	}
 	if (object ? !json_is_object(v) : !json_is_array(v))
 		return err_field(e, f->name, "must be an %s",
 		    object ? "object" : "array");

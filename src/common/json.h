@@ -30,7 +30,12 @@ enum jtype {
 	J__MAX
 };
 
-enum jflag { J_REQUIRED = 1, J_LENIENT = 2, J_OF_STRINGS = 4 };
+enum jflag {
+	J_REQUIRED = 1,
+	J_LENIENT = 2,
+	J_OF_STRINGS = 4,
+	J_NULLABLE = 8 /* J_OBJ, J_ARR: the value may be null */
+};
 
 struct jfield {
 	const char *name;

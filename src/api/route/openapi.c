@@ -51,6 +51,8 @@ field_schema(const struct jfield *f)
 	case J__MAX:
 		break;
 	}
+	if ((f->flags & J_NULLABLE) != 0)
+		json_object_set_new(s, "nullable", json_true());
 	json_object_set_new(s, "description", json_string(f->help));
 	return s;
 }

@@ -13,7 +13,7 @@ struct body {
 	char name[8];
 	int64_t count;
 	int flag, colour;
-	const json_t *labels, *files;
+	const json_t *labels, *files, *rule;
 };
 
 static const struct jfield ROWS[] = {
@@ -23,6 +23,7 @@ static const struct jfield ROWS[] = {
 	JFIELD_ENUM("colour", struct body, colour, 0, COLOURS, "which"),
 	JFIELD("labels", struct body, labels, J_OBJ, 0, 0, 2, "words"),
 	JFIELD("files", struct body, files, J_ARR, 0, 1, 2, "files"),
+	JFIELD("rule", struct body, rule, J_OBJ, J_NULLABLE, 0, 2, "or null"),
 };
 
 static int
@@ -34,6 +35,24 @@ decode(const char *text, unsigned flags, struct body *b, struct err *e)
 	if (json_parse(text, strlen(text), &v, e) < 0)
 		return -1;
 	return jfield_decode(v, ROWS, ARRAY_LEN(ROWS), flags, b, e);
+}
+
+static void
+null_is_a_value_only_where_the_row_says_so(void **state)
+{
+	struct err e = { 0 };
+	struct body b;
+
+	(void)state;
+	assert_int_equal(decode("{\"name\":\"a\"}", 0, &b, &e), 0);
+	assert_null(b.rule);
+	assert_int_equal(decode("{\"name\":\"a\",\"rule\":null}", 0, &b, &e),
+	    0);
+	assert_ptr_equal(b.rule, json_null());
+	assert_int_equal(decode("{\"name\":\"a\",\"rule\":[]}", 0, &b, &e), -1);
+	assert_int_equal(decode("{\"name\":\"a\",\"labels\":null}", 0, &b, &e),
+	    -1);
+	assert_string_equal(e.field, "labels");
 }
 
 static void
@@ -189,6 +208,7 @@ main(void)
 {
 	static const struct CMUnitTest TESTS[] = {
 		cmocka_unit_test(a_good_body_fills_the_struct),
+		cmocka_unit_test(null_is_a_value_only_where_the_row_says_so),
 		cmocka_unit_test(absent_fields_keep_their_defaults),
 		cmocka_unit_test(bad_bodies_are_refused_by_name),
 		cmocka_unit_test(other_programs_may_say_more),
