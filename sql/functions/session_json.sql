@@ -52,7 +52,8 @@ BEGIN
         'limits', json_build_object(
             'memoryMb', c.memory_mb, 'cpuMillis', c.cpu_millis,
             'diskMb', c.disk_mb, 'pids', c.pids, 'rootfs', c.rootfs),
-        'network', json_build_object('mode', c.network),
+        'network', network_json(s, c.network_max, o.network, u),
+        'secrets', coalesce(s.secrets, '[]'),
         'alive', session_alive(s, l),
         'sleepAfterSeconds', s.sleep_after_seconds,
         'keepAlive', s.keep_alive,
@@ -77,5 +78,7 @@ BEGIN
       FROM (SELECT 1) one
       LEFT JOIN lease l ON l.session_id = s.id
       LEFT JOIN sandbox b ON b.id = s.sandbox_id
-      LEFT JOIN class c ON c.name = coalesce(b.class, s.class));
+      LEFT JOIN class c ON c.name = coalesce(b.class, s.class)
+      LEFT JOIN org o ON o.id = s.tenant
+      LEFT JOIN network_use u ON u.session_id = s.id);
 END $$;

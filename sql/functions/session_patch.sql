@@ -6,11 +6,12 @@ RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT jsonb_build_object('sleepAfterSeconds', s.sleep_after_seconds,
         'keepAlive', s.keep_alive, 'suspend', s.suspend, 'wakeOnPreview', s.wake_on_preview,
         'maxRunSeconds', s.max_run_seconds, 'expiresAt', iso(s.expires_at),
-        'baseUrl', s.base_url)
+        'baseUrl', s.base_url, 'network', s.network)
 $$;
 
 -- {"keepAlive": {"from", "to"}, ..., "labels": [names]}: what differs.  Values of
--- labels are left out, because there may be many and long ones.
+-- labels are left out, because there may be many and long ones.  Secrets have hosts and
+-- headers here, also if only a value is new.
 CREATE OR REPLACE FUNCTION session_difference(o session, n session)
 RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT coalesce(jsonb_object_agg(x.key, jsonb_build_object('from', y.value, 'to', x.value))
@@ -19,6 +20,9 @@ RETURNS jsonb LANGUAGE sql STABLE AS $$
                   SELECT jsonb_agg(k ORDER BY k)
                     FROM jsonb_object_keys(o.labels || n.labels) k
                    WHERE o.labels->k IS DISTINCT FROM n.labels->k)) END
+           || CASE WHEN o.secrets_sealed IS NOT DISTINCT FROM n.secrets_sealed THEN '{}'
+                   ELSE jsonb_build_object('secrets', jsonb_build_object(
+                       'from', coalesce(o.secrets, '[]'), 'to', coalesce(n.secrets, '[]'))) END
       FROM jsonb_each(session_settings(n)) x
       JOIN jsonb_each(session_settings(o)) y USING (key)
 $$;
@@ -36,6 +40,10 @@ BEGIN
     IF NOT FOUND OR o.state IN ('deleting', 'deleted') THEN
         RETURN;
     END IF;
+    IF p ? 'network' THEN
+        PERFORM network_must_know(p->'network');
+        PERFORM network_must_fit(p->'network', network_class(o));
+    END IF;
     UPDATE session x
        SET sleep_after_seconds = coalesce((p->>'sleepAfterSeconds')::bigint,
                x.sleep_after_seconds),
@@ -46,6 +54,12 @@ BEGIN
                THEN nullif((p->>'maxRunSeconds')::bigint, 0) ELSE x.max_run_seconds END,
            expires_at = coalesce((p->>'expiresAt')::timestamptz, x.expires_at),
            labels = session_labels(x.labels, p->'labels'),
+           network = CASE WHEN p ? 'network' -- null: the org's again
+               THEN nullif(p->'network', 'null') ELSE x.network END,
+           secrets = CASE WHEN p ? 'secrets'
+               THEN nullif(p->'secrets', '[]') ELSE x.secrets END,
+           secrets_sealed = CASE WHEN p ? 'secrets'
+               THEN p->>'secretsSealed' ELSE x.secrets_sealed END,
            base_url = coalesce(x.base_url, p->>'baseUrl')
      WHERE x.id = p_session
     RETURNING * INTO s;

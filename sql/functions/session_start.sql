@@ -85,6 +85,13 @@ BEGIN
              WHERE s.id = p_session);
 END $$;
 
+-- 'none', 'allow' or 'open'.  In plpgsql for the same reason.
+CREATE OR REPLACE FUNCTION start_network(p_session text)
+RETURNS text LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN (SELECT network_mode(s) FROM session s WHERE s.id = p_session);
+END $$;
+
 -- Marks a session as told: a client gets its id now, so a failed create may no longer
 -- take it back.  Answers its state.
 CREATE OR REPLACE FUNCTION session_told(p_session text)
@@ -246,6 +253,8 @@ BEGIN
         RETURN r;
     END IF;
 
+    PERFORM network_must_know(p->'network');
+    PERFORM network_must_fit(p->'network', p->>'class');
     PERFORM quota_look(v_tenant, 1, v_starts::int);
     IF (p->>'snapshotFallback')::boolean THEN
         v_gone := snapshot_gone(v_tenant, p->>'snapshot');
@@ -264,7 +273,7 @@ BEGIN
         class, agent_type, labels, env_sealed, files_sealed, base_url, sleep_after_seconds,
         keep_alive, wake_on_preview, expires_at, max_run_seconds, suspend, trace_id, actor,
         last_activity_at, setup_sealed, setup_seconds, snapshot_id, snapshot_fallback, made_with,
-        state, reason, told)
+        network, secrets, secrets_sealed, state, reason, told)
     VALUES (v_id, v_tenant, p->>'org', p->>'user', p->>'bot', p->>'keyId', p->>'name',
         p->>'sandbox', p->>'isolation', p->>'class', p->>'agentType',
         coalesce(p->'labels', '{}'), p->>'env', p->>'files', p->>'baseUrl',
@@ -274,6 +283,7 @@ BEGIN
         p->>'actor', clock_timestamp(), p->>'setup', (p->>'setupSeconds')::bigint,
         CASE WHEN v_gone IS NULL THEN p->>'snapshot' END,
         coalesce((p->>'snapshotFallback')::boolean, false), p->'madeWith',
+        p->'network', nullif(p->'secrets', '[]'), p->>'secretsSealed',
         CASE WHEN v_starts THEN 'initializing' ELSE 'asleep' END,
         CASE WHEN NOT v_starts THEN 'not_started' END,
         NOT v_starts OR coalesce((p->>'told')::boolean, false));

@@ -15,8 +15,13 @@ SELECT 1 FROM schema_migration WHERE name = $1;
 SELECT name, json_build_object('name', name, 'provider', provider, 'memoryMb', memory_mb,
            'cpuMillis', cpu_millis, 'diskMb', disk_mb, 'pids', pids,
            'writableRoot', writable_root,
-           'network', json_build_object('mode', network)) AS json
+           'network', network_max) AS json
   FROM class
+ ORDER BY name;
+
+-- name: presets_known
+SELECT json_build_object('name', name, 'allow', to_json(allow)) AS json
+  FROM network_preset
  ORDER BY name;
 
 -- name: set_draining

@@ -6,7 +6,8 @@
 -- that others wait for this start instead of trying again.  Like sandbox_lock it ends
 -- with its connection and only avoids double work.
 SELECT p.*, f.*, o.*, start_name(p.session_id) AS session_name,
-       start_writable_root(p.session_id) AS writable_root, CASE WHEN p.disposition = 'created' THEN
+       start_writable_root(p.session_id) AS writable_root,
+       start_network(p.session_id) AS network_mode, CASE WHEN p.disposition = 'created' THEN
            pg_try_advisory_lock(hashtextextended(p.session_id, 4)) END AS start_lock,
        false AS started
   FROM session_create($1::jsonb) p CROSS JOIN LATERAL start_contents(p.session_id) f
@@ -16,6 +17,7 @@ SELECT p.*, f.*, o.*, start_name(p.session_id) AS session_name,
 -- params: session_id, spec
 SELECT p.*, f.*, o.*, start_name(p.session_id) AS session_name,
        start_writable_root(p.session_id) AS writable_root,
+       start_network(p.session_id) AS network_mode,
        pg_try_advisory_lock(hashtextextended(p.session_id, 4)) AS start_lock,
        (SELECT started_at IS NOT NULL FROM session WHERE id = $1) AS started
   FROM session_restart($1, $2::jsonb) p CROSS JOIN LATERAL start_contents(p.session_id) f
@@ -27,7 +29,8 @@ SELECT p.*, f.*, o.*, start_name(p.session_id) AS session_name,
 SELECT s.id AS session_id, s.name AS session_name, b.id AS sandbox_id, b.state AS sandbox_state, b.incarnation, b.epoch,
        c.provider, c.rootfs, c.writable_root, c.memory_mb, c.cpu_millis, c.disk_mb, c.pids, l.generation,
        l.instance, s.env_sealed, s.files_sealed,
-       session_ports(s.id) AS ports, f.*, o.*, s.started_at IS NOT NULL AS started
+       session_ports(s.id) AS ports, f.*, o.*, s.started_at IS NOT NULL AS started,
+       network_mode(s) AS network_mode
   FROM session s
   JOIN lease l ON l.session_id = s.id
   JOIN sandbox b ON b.id = s.sandbox_id
@@ -53,6 +56,7 @@ SELECT applied, why FROM lease_apply($1, 'reuse', $2::jsonb);
 -- params: session_id, spec
 -- Outcome of a start.  spec.unlock: releases the start lock, which this worker holds.
 SELECT v.applied, f.env_sealed, v.applied AND session_has_ports($1) AS has_ports,
+       start_network($1) AS network_mode,
        CASE WHEN $2::jsonb ? 'unlock' THEN
            pg_advisory_unlock(hashtextextended($1, 4)) END AS unlocked
   FROM session_verified($1, $2::jsonb) v (applied)
@@ -151,7 +155,8 @@ SELECT s.id, s.state, s.reason, s.tenant, s.org, s.user_id, s.bot, s.isolation, 
        coalesce(b.state, 'absent') AS sandbox_state,
        coalesce(b.incarnation, '') AS incarnation, coalesce(b.epoch, 0) AS epoch,
        coalesce(b.host, '') AS host, coalesce(b.boot_id, '') AS boot_id,
-       c.provider, c.rootfs, c.writable_root, c.memory_mb, c.cpu_millis, c.disk_mb, c.pids
+       c.provider, c.rootfs, c.writable_root, c.memory_mb, c.cpu_millis, c.disk_mb, c.pids,
+       network_mode(s) AS network_mode
   FROM session s
   JOIN lease l ON l.session_id = s.id
   LEFT JOIN sandbox b ON b.id = s.sandbox_id

@@ -41,6 +41,7 @@
 	X(CALL_LEFT,                "call_left") \
 	X(CANNOT_KEEP,              "cannot_keep") \
 	X(CANNOT_SUSPEND,           "cannot_suspend") \
+	X(CLASS_WITHOUT_NETWORK,    "class_without_network") \
 	X(CODE_EXECUTION_ERROR,     "code_execution_error") \
 	X(COMMAND_EXECUTION_ERROR,  "command_execution_error") \
 	X(COMMAND_NOT_FOUND,        "command_not_found") \
@@ -55,6 +56,7 @@
 	X(DATABASE_UNAVAILABLE,     "database_unavailable") \
 	X(DOCTOR,                   "doctor") \
 	X(DRAINING,                 "draining") \
+	X(EGRESS_UNAVAILABLE,       "egress_unavailable") \
 	X(ENDED,                    "ended") \
 	X(ENGINE_BROKEN,            "engine_broken") \
 	X(EXECUTION_ALREADY_EXISTS, "execution_already_exists") \
@@ -212,6 +214,7 @@
 	X(UNKNOWN_CLASS,            "unknown_class") \
 	X(UNKNOWN_ERROR,            "unknown_error") \
 	X(UNKNOWN_OP,               "unknown_op") \
+	X(UNKNOWN_PRESET,           "unknown_preset") \
 	X(UNREACHABLE,              "unreachable") \
 	X(UNREADABLE,               "unreadable") \
 	X(UNRESOLVED,               "unresolved") \

@@ -10,6 +10,7 @@ EXTRA_DIST += \
 	t/sql/keys.t \
 	t/sql/lease.t \
 	t/sql/mutation.t \
+	t/sql/network.t \
 	t/sql/port.t \
 	t/sql/prepare.t \
 	t/sql/quota.t \
