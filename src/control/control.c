@@ -10,6 +10,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/storage_claim.h"
+#include "domain/secrets.h"
 #include "provider/choose/choose.h"
 #include "provider/provider.h"
 
@@ -145,6 +146,7 @@ read_session(struct control *ctl, const char *id, const char *tenant,
 	out->put_to_sleep = rows_bool(r, 0, "put_to_sleep");
 	out->suspend = rows_bool(r, 0, "suspend");
 	out->suspended = rows_bool(r, 0, "suspended");
+	out->network = !str_equal(rows_text(r, 0, "network_mode"), "none");
 	control_spec(r, 0, &out->sandbox);
 	return 0;
 }
@@ -321,7 +323,19 @@ control_seal(struct control *ctl, const char *session, const char *what,
 		return json_null();
 	text = json_text(v);
 	seal(&ctl->keys, owner, text, strlen(text), &out);
+	token_wipe(text, strlen(text));
 	return json_string(out.data);
+}
+
+void
+control_add_secrets(struct control *ctl, const char *session,
+    const json_t *secrets, json_t *spec)
+{
+	json_object_set_new(spec, "secrets", secrets_names(secrets));
+	json_object_set_new(spec, "secretsSealed",
+	    json_array_size(secrets) > 0
+		? control_seal(ctl, session, "secrets", secrets)
+		: json_null());
 }
 
 int

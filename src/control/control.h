@@ -79,6 +79,7 @@ struct session_row {
 	bool put_to_sleep;   /* asleep by a request or a rule */
 	bool suspend;        /* sleep means to freeze it */
 	bool suspended;      /* its cell may be frozen */
+	bool network;        /* may connect to something */
 	enum sandbox_state sandbox_state;
 	char host[CONF_STR_MAX];
 	char boot_id[BOOT_ID_MAX];
@@ -151,6 +152,12 @@ int control_must_be_here(const struct control *ctl, const struct session_row *s,
 
 /* ERR_CONFLICT if the session is being deleted, ERR_GONE if it was deleted. */
 int control_must_live(enum session_state s, struct err *e) MUST_CHECK;
+
+/*
+ * Adds secrets to a spec: their hosts and headers, and all of it sealed.
+ */
+void control_add_secrets(struct control *ctl, const char *session,
+    const json_t *secrets, json_t *spec);
 
 /*
  * Whether the session's wrapper takes messages.  One that is ready answers now.

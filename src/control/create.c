@@ -15,6 +15,7 @@
 #include "common/str.h"
 #include "control/finish.h"
 #include "control/launch.h"
+#include "control/network_control.h"
 #include "control/session_control.h"
 #include "control/snapshot_control.h"
 #include "control/start.h"
@@ -188,6 +189,11 @@ create_spec(struct control *ctl, const struct principal *who,
 	json_object_set_new(spec, "diskBudgetMb",
 	    json_integer(ctl->conf->disk_budget_mb));
 	add_options(w, spec);
+	if (w->network != NULL)
+		json_object_set_new(spec, "network",
+		    json_deep_copy(w->network));
+	if (w->secrets != NULL)
+		control_add_secrets(ctl, id, w->secrets, spec);
 	add_setup(ctl, w, id, spec);
 	add_comparison(who, w, p, spec);
 	return control_spec_text(spec);
@@ -364,7 +370,7 @@ register_session(struct control *ctl, const struct principal *who,
 	if (e->code == CODE_SNAPSHOT_NOT_FOUND)
 		err_field(e, "snapshot",
 		    "there is no snapshot of that id; GET /v1/snapshots lists them");
-	return -1;
+	return network_refused(e);
 }
 
 /*
@@ -404,10 +410,11 @@ static int
 patch_found(struct control *ctl, const struct principal *who,
     const struct session_options *w, const char *id, struct err *e)
 {
-	if (json_object_size(w->changes) == 0 && w->env == NULL)
+	if (json_object_size(w->changes) == 0 && w->env == NULL &&
+	    w->secrets == NULL)
 		return 0;
 	return session_control_patch(ctl, id, who->tenant, w->changes, w->env,
-	    e);
+	    w->secrets, e);
 }
 
 int

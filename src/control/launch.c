@@ -13,6 +13,7 @@
 #include "common/str.h"
 #include "control/capacity.h"
 #include "control/evidence.h"
+#include "control/network_control.h"
 #include "control/outcome.h"
 #include "control/setup.h"
 #include "control/snapshot_ref.h"
@@ -77,6 +78,7 @@ launch_read(struct control *ctl, const struct rows *plan, struct launch *l,
 	l->target = row_target(plan, 0);
 	l->first = l->target.generation == 1;
 	l->started = rows_bool(plan, 0, "started");
+	l->network = !str_equal(rows_text(plan, 0, "network_mode"), "none");
 	if (control_unseal(ctl, l->target.session, "env",
 		rows_text(plan, 0, "env_sealed"), &l->env, e) < 0 ||
 	    control_unseal(ctl, l->target.session, "files",
@@ -282,9 +284,25 @@ enter_step(struct launch *l, const char *step, const char *how,
 	l->hurried = clock_left_ms(deadline_ms) < LAUNCH_FAIR_MS;
 }
 
+int
+launch_network(struct control *ctl, struct launch *l, int64_t deadline_ms,
+    struct err *e)
+{
+	struct session_row s = { .generation = l->target.generation };
+
+	if (!l->network)
+		return 0;
+	str_copy(s.id, sizeof(s.id), l->target.session);
+	enter_step(l, "network", "attached", deadline_ms);
+	if (network_follow(ctl, &s, deadline_ms, e) < 0)
+		return -1;
+	l->given.network = true;
+	return 0;
+}
+
 /*
- * Acts, in order, until the wrapper exists and has its files and ports.  The
- * caller holds the sandbox's lock.
+ * Acts, in order, until the wrapper exists and has its files, ports and
+ * network.  The caller holds the sandbox's lock.
  */
 static int
 bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
@@ -316,7 +334,7 @@ bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
 		return -1;
 	compare_version(ctl, l);
 	CRASH_POINT("launch.files_written");
-	return 0;
+	return launch_network(ctl, l, deadline_ms, e);
 }
 
 /* Runs a command in the wrapper; the last step. */

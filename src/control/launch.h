@@ -1,8 +1,8 @@
 /*
  * launch.h: carries out an intent to start.
  *
- * The steps are storage, sandbox, wrapper, files, ports, setup (setup.h), and
- * the proof by a command.  Each step is idempotent and carries incarnation and
+ * The steps are storage, sandbox, wrapper, files, ports, network, setup
+ * (setup.h), and the proof by a command.  Each step is idempotent and carries incarnation and
  * generation.  start.h decides whether to launch; outcome.h records the end.
  */
 #ifndef SANDLEASE_CONTROL_LAUNCH_H
@@ -32,6 +32,7 @@ struct launch {
 	size_t more_count;
 	/* owned; the wrapper was launched with this */
 	struct launch_given given;
+	bool network; /* may connect to something */
 	bool first;   /* the session has no storage yet */
 	bool cold;    /* its workspace is made by this start */
 	bool started; /* a start of it was proved once */
@@ -58,6 +59,10 @@ void launch_release(struct launch *l);
 /* Writes the files that were given with the session. */
 int launch_write_files(struct control *ctl, const struct launch *l,
     int64_t deadline_ms, struct err *e) MUST_CHECK;
+
+/* Has the wrapper's network served, if the session may have one. */
+int launch_network(struct control *ctl, struct launch *l, int64_t deadline_ms,
+    struct err *e) MUST_CHECK;
 
 /*
  * Acts on a committed intent (a start_plan row) and records the outcome.  A

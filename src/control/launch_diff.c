@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "control/network_control.h"
 #include "control/relay_control.h"
 #include "provider/link/link.h"
 
@@ -92,13 +93,29 @@ send_changed_env(struct control *ctl, const struct agent_target *t,
 	launch_given_release(&wanted);
 }
 
+/* A session that had no network when it was launched may have one by now. */
+static void
+follow_network(struct control *ctl, const struct agent_target *t,
+    const struct launch_given *given, const struct rows *now)
+{
+	struct err e = { 0 };
+
+	if (given->network ||
+	    str_equal(rows_text(now, 0, "network_mode"), "none"))
+		return;
+	if (network_change(ctl, t->session, &e) < 0)
+		log_err(LOG_WARN, "launch_diff_network", &e);
+}
+
 void
 launch_diff_send(struct control *ctl, const struct agent_target *t,
     const struct launch_given *given, const struct rows *now)
 {
 	CRASH_POINT("launch_diff.send");
-	if (given->env_sealed != NULL)
+	if (given->env_sealed != NULL) {
 		send_changed_env(ctl, t, given, now);
+		follow_network(ctl, t, given, now);
+	}
 	if (rows_bool(now, 0, "has_ports"))
 		relay_settle_session(ctl, t->session, given->unknown);
 }

@@ -1,6 +1,6 @@
 /*
- * launch_diff.h: sends a new wrapper the environment and ports that were
- * changed while it started.
+ * launch_diff.h: sends a new wrapper the environment, ports and network that
+ * were changed while it started.
  *
  * A launch carries environment and ports.  A change to a session that is ready
  * is sent to its wrapper directly.  A change made between the two is in neither
@@ -15,6 +15,7 @@
 struct launch_given {
 	/* owned; NULL: the wrapper has the row's; "": it has none */
 	char *env_sealed;
+	bool network; /* its network is served */
 	bool unknown; /* unknown which relays the wrapper has */
 };
 

@@ -15,6 +15,7 @@ libcontrol_a_SOURCES = \
 	src/control/interrupt_control.c src/control/interrupt_control.h \
 	src/control/inventory.c src/control/inventory.h \
 	src/control/launch.c src/control/launch.h \
+	src/control/network_control.c src/control/network_control.h \
 	src/control/outcome.c src/control/outcome.h \
 	src/control/preview_control.c src/control/preview_control.h \
 	src/control/relay_control.c src/control/relay_control.h \

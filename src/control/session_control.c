@@ -9,6 +9,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/finish.h"
+#include "control/network_control.h"
 #include "control/stop.h"
 #include "control/suspend.h"
 #include "domain/state.h"
@@ -172,19 +173,25 @@ session_control_set_env(struct control *ctl, const char *id, const char *tenant,
 
 int
 session_control_patch(struct control *ctl, const char *id, const char *tenant,
-    const json_t *changes, const json_t *env, struct err *e)
+    const json_t *changes, const json_t *env, const json_t *secrets,
+    struct err *e)
 {
 	json_t *who = json_pack("{s:s, s:s*}", "trace", ctl->trace, "actor",
 	    control_actor(ctl));
 	auto_free char *spec = NULL;
 
 	json_object_update(who, (json_t *)(uintptr_t)changes);
+	if (secrets != NULL)
+		control_add_secrets(ctl, id, secrets, who);
 	spec = control_spec_text(who);
 	if (STORE_RUN(ctl->store, STMT_SESSION_PATCH, NULL, e, id, tenant,
 		spec) < 0)
+		return network_refused(e);
+	if (env != NULL && session_control_set_env(ctl, id, tenant, env, e) < 0)
 		return -1;
-	return env == NULL ? 0
-			   : session_control_set_env(ctl, id, tenant, env, e);
+	if (json_object_get(changes, "network") == NULL && secrets == NULL)
+		return 0;
+	return network_change(ctl, id, e);
 }
 
 int

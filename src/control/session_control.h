@@ -25,6 +25,8 @@ struct session_options {
 	/* number of the first that needs a writable root, from 1; 0: none */
 	int64_t files_in_root;
 	const json_t *correlation_keys; /* strings; borrowed */
+	const json_t *network;          /* a policy; borrowed */
+	const json_t *secrets;          /* with their values; borrowed */
 	int isolation; /* enum isolation, -1 when not asked for */
 	int64_t sleep_after_seconds;
 	int64_t max_run_seconds; /* 0: none */
@@ -70,11 +72,12 @@ int session_control_delete(struct control *ctl, const char *id,
 
 /*
  * Applies what PATCH may change; env (may be NULL) as by
- * session_control_set_env().
+ * session_control_set_env(), secrets (may be NULL) in place of those that the
+ * session has.
  */
 int session_control_patch(struct control *ctl, const char *id,
-    const char *tenant, const json_t *changes, const json_t *env, struct err *e)
-    MUST_CHECK;
+    const char *tenant, const json_t *changes, const json_t *env,
+    const json_t *secrets, struct err *e) MUST_CHECK;
 
 /* Merges env into the sealed one and exports it into living shells. */
 int session_control_set_env(struct control *ctl, const char *id,

@@ -13,6 +13,7 @@
 #include "control/awake.h"
 #include "control/discover.h"
 #include "control/launch.h"
+#include "control/network_control.h"
 #include "control/outcome.h"
 #include "control/sandbox_control.h"
 #include "control/setup.h"
@@ -130,7 +131,9 @@ restart(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 	auto_free char *spec = NULL;
 	json_t *intent;
 
-	if (control_ready(ctl, e) < 0)
+	/* before the intent: the session stays asleep, and does not fail */
+	if (control_ready(ctl, e) < 0 ||
+	    (s->network && network_ready(ctl, deadline_ms, e) < 0))
 		return -1;
 	intent = start_intent(ctl);
 	json_object_set_new(intent, "seenState",
@@ -243,7 +246,7 @@ read_again(struct control *ctl, const struct session_row *s, struct launch *l,
 
 /*
  * Writes the files again, in case they were not written.  Not after the setup
- * has begun, which may have changed them.
+ * has begun, which may have changed them.  The network is attached again, too.
  */
 static int
 write_files_and_complete(struct control *ctl, struct launch *l,
@@ -255,6 +258,8 @@ write_files_and_complete(struct control *ctl, struct launch *l,
 	    setup_has_begun(ctl, l, deadline_ms, &begun, e) < 0)
 		return -1;
 	if (!begun && launch_write_files(ctl, l, deadline_ms, e) < 0)
+		return -1;
+	if (launch_network(ctl, l, deadline_ms, e) < 0)
 		return -1;
 	CRASH_POINT("start.again");
 	return launch_complete(ctl, l, deadline_ms, e);

@@ -17,7 +17,7 @@ start_undecided(const struct err *e)
 	return (e->kind == ERR_BUSY || e->kind == ERR_UNAVAILABLE) &&
 	    !CODE_IS_ONE_OF(e->code, CODE_START_FAILED, CODE_LAUNCH_FAILED,
 		CODE_NO_ROOTFS, CODE_DRAINING, CODE_OTHER_HOST,
-		CODE_HOST_NOT_READY);
+		CODE_HOST_NOT_READY, CODE_EGRESS_UNAVAILABLE);
 }
 
 bool

@@ -36,6 +36,7 @@ CONTROL = {
     ("GET", "/v1/live"): (204, []),
     ("GET", "/v1/health"): (200, []),
     ("GET", "/v1/classes"): (200, []),
+    ("GET", "/v1/presets"): (200, []),
     ("GET", "/v1/openapi.json"): (200, []),
     ("POST", "/v1/login"): (403, []),
     ("DELETE", "/v1/login"): (403, []),

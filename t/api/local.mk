@@ -27,6 +27,7 @@ EXTRA_DIST += \
 	%D%/living.t \
 	%D%/living_none.t \
 	%D%/logging.t \
+	%D%/network.t \
 	%D%/notebook.t \
 	%D%/pooled.t \
 	%D%/pooler.t \

@@ -20,7 +20,7 @@ FIELDS = {"id", "name", "state", "busy", "reason", "sandboxId", "isolation",
           "class", "provider", "cell", "agentType", "labels", "lease",
           "correlationKeys", "limits", "network", "alive", "sleepAfterSeconds", "keepAlive",
           "setup", "snapshot", "maxRunSeconds", "expiresAt", "suspend", "suspended",
-          "wakeOnPreview", "ports", "urls", "createdAt", "startedAt",
+          "secrets", "wakeOnPreview", "ports", "urls", "createdAt", "startedAt",
           "lastActivityAt", "endedAt"}
 LEASE_FIELDS = {"state", "generation", "instance", "startupDeadline",
                 "keepWarmUntil", "stop"}

@@ -396,6 +396,11 @@ def change_the_environment():
 
 
 @use
+def change_the_network():
+    return session(lambda s: ask("PATCH", at(s.sid), {"network": {"mode": "none"}}))
+
+
+@use
 def take_a_snapshot():
     return session(post("/snapshots"))
 

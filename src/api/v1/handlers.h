@@ -19,6 +19,7 @@ handler_fn v1_session_events, v1_audit, v1_reaper_runs;
 handler_fn v1_aliases_put, v1_aliases_delete;
 handler_fn v1_usage;
 handler_fn v1_classes;
+handler_fn v1_presets;
 handler_fn v1_snapshot_create, v1_snapshot_list, v1_snapshot_get,
     v1_snapshot_delete;
 handler_fn v1_port_expose, v1_port_list, v1_port_remove, v1_port_rotate;

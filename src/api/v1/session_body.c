@@ -14,6 +14,8 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "common/token.h"
+#include "domain/network.h"
+#include "domain/secrets.h"
 #include "domain/state.h"
 
 enum {
@@ -49,6 +51,8 @@ const struct jfield CREATE_FIELDS[] = {
 	F("expiresAt", expires_at, J_STR, 1, 40, "RFC 3339, as 2030-01-31T12:00:00Z; deleted then, whatever happens"),
 	F("wakeOnPreview", wake_on_preview, J_BOOL, 0, 0, "a preview request wakes it"),
 	F("baseUrl", base_url, J_STR, 8, 256, "origin of its preview URLs; set once"),
+	F("network", network, J_OBJ, 0, 3, "{mode: none, allow or open; allow: [host, *.host, host:port, @preset]; maxRequests}: what it may connect to; without it, as the org says"),
+	F("secrets", secrets, J_ARR, 0, SECRETS_MAX, "[{host, header, value}]: the header is added to its requests for the host, outside of the sandbox; sealed, values are never returned"),
 	F("start", start, J_BOOL, 0, 0, "false: it is registered, and the first call into it starts it"),
 };
 #undef F
@@ -61,6 +65,8 @@ const struct jfield PATCH_FIELDS[] = {
 	JFIELD("expiresAt", struct patch_body, expires_at, J_STR, 0, 1, 40, "RFC 3339, as 2030-01-31T12:00:00Z; deleted then, whatever happens"),
 	JFIELD("labels", struct patch_body, labels, J_OBJ, 0, 0, LABELS_MAX, "merged; null removes"),
 	JFIELD("env", struct patch_body, env, J_OBJ, 0, 0, ENV_MAX, "merged and exported into living shells; null removes"),
+	JFIELD("network", struct patch_body, network, J_OBJ, J_NULLABLE, 0, 3, "{mode, allow, maxRequests}, replaced as a whole; null: as the org says"),
+	JFIELD("secrets", struct patch_body, secrets, J_ARR, 0, 0, SECRETS_MAX, "[{host, header, value}], replaced as a whole; [] removes all"),
 	JFIELD("baseUrl", struct patch_body, base_url, J_STR, 0, 8, 256, "set once"),
 };
 const struct jfield SLEEP_FIELDS[] = {
@@ -234,6 +240,31 @@ check_base_url(const char *s, struct err *e)
 	return 0;
 }
 
+/*
+ * Checks policy and secrets, and replaces them in `json`, which owns them, by
+ * the form that is stored.
+ */
+static int
+check_network(json_t *json, const json_t **network, const json_t **secrets,
+    struct err *e)
+{
+	json_t *named = NULL;
+
+	if (*network != NULL && !json_is_null(*network)) {
+		if (network_check(*network, "network", &named, e) < 0)
+			return -1;
+		json_object_set_new(json, "network", named);
+		*network = named;
+	}
+	if (*secrets != NULL) {
+		if (secrets_check(*secrets, "secrets", &named, e) < 0)
+			return -1;
+		json_object_set_new(json, "secrets", named);
+		*secrets = named;
+	}
+	return 0;
+}
+
 /* The name may be in a header instead; two names must not differ. */
 static int
 read_name_header(const struct call *c, struct create_body *b, struct err *e)
@@ -269,6 +300,7 @@ create_body_read(struct call *c, struct create_body *b, json_t **json,
 	    check_base_url(b->base_url, e) < 0 ||
 	    keys_check(b->correlation_keys, "correlationKeys", e) < 0 ||
 	    check_env(b->env, false, e) < 0 ||
+	    check_network(*json, &b->network, &b->secrets, e) < 0 ||
 	    files_body_check(b->files, &b->files_in_root, e) < 0)
 		return -1;
 	if (b->labels != NULL &&
@@ -298,7 +330,8 @@ patch_body_read(struct call *c, struct patch_body *b, json_t **json,
 		0 ||
 	    check_expiry(b->expires_at, e) < 0 ||
 	    check_base_url(b->base_url, e) < 0 ||
-	    check_env(b->env, true, e) < 0)
+	    check_env(b->env, true, e) < 0 ||
+	    check_network(*json, &b->network, &b->secrets, e) < 0)
 		return -1;
 	if (b->labels != NULL)
 		return check_strings(b->labels, "labels", 255, false, true, e);
@@ -335,6 +368,9 @@ patch_spec(const struct patch_body *b)
 		    json_string(b->expires_at));
 	if (b->labels != NULL)
 		json_object_set_new(spec, "labels", json_deep_copy(b->labels));
+	if (b->network != NULL)
+		json_object_set_new(spec, "network",
+		    json_deep_copy(b->network));
 	if (b->base_url[0] != '\0')
 		json_object_set_new(spec, "baseUrl", json_string(b->base_url));
 	return spec;
@@ -352,6 +388,7 @@ create_changes(const struct create_body *b)
 		.suspend = b->suspend,
 		.wake_on_preview = b->wake_on_preview,
 		.labels = b->labels,
+		.network = b->network,
 	};
 
 	str_copy(p.expires_at, sizeof(p.expires_at), b->expires_at);

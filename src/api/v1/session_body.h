@@ -36,6 +36,8 @@ struct create_body {
 	const json_t *files;
 	int64_t files_in_root; /* as in session_options */
 	const json_t *correlation_keys;
+	const json_t *network; /* as network_check() writes it */
+	const json_t *secrets; /* as secrets_check() writes them */
 	char setup[SETUP_MAX + 1];
 };
 extern const struct jfield CREATE_FIELDS[];
@@ -50,6 +52,8 @@ struct patch_body {
 	char expires_at[41];
 	const json_t *labels;
 	const json_t *env;
+	const json_t *network; /* null: the org's default again */
+	const json_t *secrets; /* in place of all that it has */
 	char base_url[257];
 };
 extern const struct jfield PATCH_FIELDS[];
@@ -86,8 +90,8 @@ int patch_body_read(struct call *c, struct patch_body *b, json_t **json,
 bool host_is_local(const char *host);
 
 /*
- * The members of a PATCH that were given, except env, in the format of its
- * statement.  create_changes(): those of a create, for a session that it finds.
+ * The members of a PATCH that were given, except env and secrets, in the format
+ * of its statement.  create_changes(): those of a create, for a session that it finds.
  */
 json_t *patch_spec(const struct patch_body *b);
 json_t *create_changes(const struct create_body *b);

@@ -166,6 +166,8 @@ options_of(const struct create_body *b, const json_t *changes, const char *key,
 		.files = b->files,
 		.files_in_root = b->files_in_root,
 		.correlation_keys = b->correlation_keys,
+		.network = b->network,
+		.secrets = b->secrets,
 		.isolation = b->isolation,
 		.sleep_after_seconds = b->sleep_after_seconds,
 		.max_run_seconds = b->max_run_seconds,
@@ -270,7 +272,8 @@ v1_session_patch(struct call *c, struct err *e)
 	    check_base_url_kept(c, id, b.base_url, e) < 0)
 		return -1;
 	changes = patch_spec(&b);
-	if (session_control_patch(ctl, id, tenant, changes, b.env, e) < 0)
+	if (session_control_patch(ctl, id, tenant, changes, b.env, b.secrets,
+		e) < 0)
 		return -1;
 	return reply_session(c, ctl, id, 200, 200, e);
 }
