@@ -44,6 +44,14 @@ BEGIN
     END IF;
 END $$;
 
+-- The policy itself, if all its presets are there.
+CREATE OR REPLACE FUNCTION network_known(p_policy jsonb)
+RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    PERFORM network_must_know(p_policy);
+    RETURN p_policy;
+END $$;
+
 -- Refuses a network to a session of a class that has none at all.  Otherwise the
 -- narrower policy wins, and the session's JSON says so.
 CREATE OR REPLACE FUNCTION network_must_fit(p_policy jsonb, p_class text)

@@ -20,7 +20,7 @@ SELECT json_build_object('id', k.id, 'org', k.org, 'user', k.user_id, 'bot', k.b
 -- name: admin_orgs
 -- params: next, page
 -- Usage is read from the counters of quotas; sandlease-admin org recount corrects them.
-SELECT json_build_object('org', o.id, 'isolation', o.isolation,
+SELECT json_build_object('org', o.id, 'isolation', o.isolation, 'network', o.network,
            'keys', (SELECT count(*) FROM api_key k WHERE k.tenant = o.id
                        AND k.revoked_at IS NULL AND coalesce(k.expires_at > clock_timestamp(), true)),
            'sessions', coalesce(q.sessions, 0), 'active', coalesce(q.active, 0),
@@ -40,7 +40,7 @@ SELECT json_build_object('org', o.id, 'isolation', o.isolation,
 -- params: org
 -- limit NULL: there is none.
 SELECT json_build_object('org', o.id, 'isolation', o.isolation, 'salt', o.salt,
-           'createdAt', iso(o.created_at),
+           'network', o.network, 'createdAt', iso(o.created_at),
            'keys', (SELECT json_build_object('living', count(*) FILTER (WHERE k.revoked_at IS NULL
                                AND coalesce(k.expires_at > clock_timestamp(), true)),
                            'all', count(*), 'users', count(DISTINCT k.user_id))
@@ -131,7 +131,7 @@ SELECT json_build_object('session', x.session_id, 'state', x.state, 'generation'
 -- params: next, page
 SELECT json_build_object('class', c.name, 'memoryMb', c.memory_mb, 'cpuMillis', c.cpu_millis,
            'diskMb', c.disk_mb, 'pids', c.pids, 'rootfs', c.rootfs, 'writableRoot', c.writable_root,
-           'provider', c.provider, 'network', c.network,
+           'provider', c.provider, 'network', c.network_max,
            'sandboxes', (SELECT count(*) FROM sandbox b
                           WHERE b.class = c.name AND b.state <> 'absent')) AS json,
        c.name AS next
@@ -143,11 +143,13 @@ SELECT json_build_object('class', c.name, 'memoryMb', c.memory_mb, 'cpuMillis', 
 -- name: class_add
 -- params: name, spec
 WITH c AS (
-    INSERT INTO class (name, memory_mb, cpu_millis, disk_mb, pids, rootfs, writable_root)
+    INSERT INTO class (name, memory_mb, cpu_millis, disk_mb, pids, rootfs, writable_root,
+        network_max)
     SELECT $1, x.memory_mb, x.cpu_millis, x.disk_mb, x.pids, coalesce(x.rootfs, ''),
-           coalesce(x.writable_root, false)
+           coalesce(x.writable_root, false),
+           network_known(coalesce(x.network_max, '{"mode": "open"}'))
       FROM jsonb_to_record($2::jsonb) AS x (memory_mb bigint, cpu_millis bigint, disk_mb bigint,
-           pids bigint, rootfs text, writable_root boolean)
+           pids bigint, rootfs text, writable_root boolean, network_max jsonb)
     RETURNING name
 )
 SELECT audit_add('class_added', 'info', NULL, c.name,
@@ -173,9 +175,11 @@ WITH kept AS (
            cpu_millis = coalesce(x.cpu_millis, c.cpu_millis),
            disk_mb = coalesce(x.disk_mb, c.disk_mb), pids = coalesce(x.pids, c.pids),
            rootfs = coalesce(x.rootfs, c.rootfs),
-           writable_root = coalesce(x.writable_root, c.writable_root)
+           writable_root = coalesce(x.writable_root, c.writable_root),
+           network_max = CASE WHEN x.network_max IS NULL THEN c.network_max
+                              ELSE network_known(x.network_max) END
       FROM kept, jsonb_to_record($2::jsonb) AS x (memory_mb bigint, cpu_millis bigint,
-           disk_mb bigint, pids bigint, rootfs text, writable_root boolean)
+           disk_mb bigint, pids bigint, rootfs text, writable_root boolean, network_max jsonb)
      WHERE c.name = kept.name AND kept.sessions = 0
     RETURNING c.name
 )
@@ -183,6 +187,40 @@ SELECT kept.sessions, CASE WHEN c.name IS NOT NULL THEN
            audit_add('class_changed', 'info', NULL, c.name,
                jsonb_build_object('by', event_actor()) || $2::jsonb) END
   FROM kept LEFT JOIN c ON true;
+
+-- name: admin_presets
+-- params: next, page
+-- sessions: those that are not deleted and name it themselves.
+SELECT json_build_object('preset', n.name, 'hosts', array_to_string(n.allow, ','),
+           'sessions', (SELECT count(*) FROM session s
+                         WHERE s.state <> 'deleted' AND s.network->'allow' ? ('@' || n.name))) AS json,
+       n.name AS next
+  FROM network_preset n
+ WHERE n.name > $1
+ ORDER BY n.name
+ LIMIT $2::int;
+
+-- name: preset_set
+-- params: name, hosts
+WITH n AS (
+    INSERT INTO network_preset (name, allow)
+    SELECT $1, ARRAY(SELECT jsonb_array_elements_text($2::jsonb))
+    ON CONFLICT (name) DO UPDATE SET allow = excluded.allow
+    RETURNING name
+)
+SELECT audit_add('preset_set', 'info', NULL, n.name,
+           jsonb_build_object('by', event_actor(), 'hosts', $2::jsonb))
+  FROM n;
+
+-- name: preset_delete
+-- params: name
+-- No row: there is no such preset.
+WITH n AS (
+    DELETE FROM network_preset WHERE name = $1 RETURNING name, allow
+)
+SELECT audit_add('preset_deleted', 'info', NULL, n.name,
+           jsonb_build_object('by', event_actor(), 'hosts', n.allow))
+  FROM n;
 
 -- name: admin_snapshots
 -- params: org, session_id, state, host, next, page

@@ -198,15 +198,18 @@ SELECT s.id AS session_id, s.bounce_at::text AS bounce_at, l.state = 'none' AS s
 UPDATE session SET bounce_at = NULL WHERE id = $1 AND bounce_at = $2::timestamptz;
 
 -- name: org_set
--- params: org, isolation, salt
--- NULL leaves one alone.  No row: no such org.
+-- params: org, isolation, salt, network
+-- NULL leaves one alone; network 'null' removes the policy.  No row: no such org.
 WITH o AS (
-    UPDATE org SET isolation = coalesce($2, isolation), salt = coalesce($3, salt)
+    UPDATE org SET isolation = coalesce($2, isolation), salt = coalesce($3, salt),
+           network = CASE WHEN $4::jsonb IS NULL THEN network
+                          ELSE nullif(network_known($4::jsonb), 'null') END
      WHERE id = $1
     RETURNING id
 )
 INSERT INTO audit (kind, severity, tenant, subject, detail)
 SELECT 'org_changed', 'info', o.id, o.id, jsonb_strip_nulls(
-       jsonb_build_object('by', event_actor(), 'isolation', $2::text, 'salt', $3::text))
+       jsonb_build_object('by', event_actor(), 'isolation', $2::text, 'salt', $3::text,
+           'network', CASE $4::jsonb WHEN 'null' THEN '"default"' ELSE $4::jsonb END))
   FROM o
 RETURNING subject AS id;

@@ -5,6 +5,7 @@
 
 #include "admin/commands.h"
 #include "admin/list.h"
+#include "admin/network_spec.h"
 #include "common/json.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -20,6 +21,7 @@ static const struct column COLUMNS[] = {
 	{ "SANDBOXES", "sandboxes" },
 	{ "ROOTFS", "rootfs" },
 	{ "WRITABLE-ROOT", "writableRoot" },
+	{ "NETWORK", "network", COLUMN_JSON },
 };
 
 /* An agent does not start with less than the minimum. */
@@ -87,6 +89,20 @@ read_root(struct admin *a, json_t *spec, struct err *e)
 	return 0;
 }
 
+static int
+read_network(struct admin *a, json_t *spec, struct err *e)
+{
+	const char *text = admin_option(a, "--network-max");
+	json_t *policy = NULL;
+
+	if (text == NULL)
+		return 0;
+	if (network_spec_read("--network-max", text, &policy, e) < 0)
+		return -1;
+	json_object_set_new(spec, "network_max", policy);
+	return 0;
+}
+
 /* Explains an error of the database to the operator. */
 static int
 explain_refusal(const char *name, struct err *e)
@@ -94,6 +110,8 @@ explain_refusal(const char *name, struct err *e)
 	if (e->code == CODE_ALREADY_EXISTS)
 		return err_set(e, ERR_CONFLICT, CODE_ALREADY_EXISTS,
 		    "there is a class %s already; class set changes it", name);
+	if (e->code == CODE_UNKNOWN_PRESET)
+		return err_wrap(e, "--network-max");
 	if (e->code == CODE_NO_ROOTFS)
 		return err_set(e, ERR_INVALID, CODE_USAGE,
 		    "--writable-root: class %s must have a --rootfs; the host's own directories cannot be changed",
@@ -128,7 +146,7 @@ read_limits(struct admin *a, bool all, struct err *e)
 		}
 		json_object_set_new(spec, LIMITS[i].column, json_integer(n));
 	}
-	if (read_root(a, spec, e) < 0)
+	if (read_root(a, spec, e) < 0 || read_network(a, spec, e) < 0)
 		return NULL;
 	if (json_object_size(spec) == 0) {
 		admin_usage(a, e);
@@ -179,7 +197,7 @@ cmd_class_set(struct admin *a, struct err *e)
 		    "--rootfs: class %s has sessions that may have changed its root (%lld); add a class for the new one",
 		    name, (long long)rows_int(r, 0, "sessions"));
 	printf(
-	    "class %s is changed; a sandbox has the new limits when it is next started\n",
+	    "class %s is changed; a sandbox has new limits when it is next started, a network at once\n",
 	    name);
 	return 0;
 }

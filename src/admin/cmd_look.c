@@ -13,6 +13,7 @@ static const struct column ORGS[] = {
 	{ "DISK-MB", "diskMb" },
 	{ "SNAPSHOTS", "snapshots" },
 	{ "AGE", "ageSeconds", COLUMN_SPAN },
+	{ "NETWORK", "network", COLUMN_JSON },
 };
 
 static const struct column AUDIT[] = {

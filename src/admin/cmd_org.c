@@ -1,7 +1,9 @@
-/* cmd_org.c: sets isolation, salt and quotas of an org, and recounts quotas. */
+/* cmd_org.c: sets isolation, salt, network and quotas of an org, and recounts
+ * quotas. */
 #include <stdio.h>
 
 #include "admin/commands.h"
+#include "admin/network_spec.h"
 #include "common/mem.h"
 #include "common/str.h"
 
@@ -9,6 +11,7 @@ enum { QUOTA_LIMIT_MAX = 1000 * 1000 * 1000, SALT_MAX = 64 };
 
 static const char USAGE[] =
     "org set ORG [--isolation session|shared|inherit] [--salt WORD]"
+    " [--network none|open|HOST,@PRESET,...|default]"
     " [--max-sessions N|inherit]"
     " [--max-active N|inherit] [--creates-per-minute N|inherit]"
     " [--max-previews N|inherit] [--max-disk-mb N|inherit]"
@@ -72,18 +75,33 @@ refuse_unknown_org(const char *org, struct err *e)
 	    "%s: there is no such org; its first key creates an org", org);
 }
 
+/* The policy as JSON; "null" for the word default.  NULL with e set. */
+static char *
+read_network(const char *spec, struct err *e)
+{
+	auto_json json_t *policy = NULL;
+
+	if (str_equal(spec, "default"))
+		return xstrdup("null");
+	if (network_spec_read("--network", spec, &policy, e) < 0)
+		return NULL;
+	return json_text(policy);
+}
+
 /* The statements change nothing for an unknown org: a mistyped name must not
  * become an org without keys. */
 static int
 write_org(struct admin *a, const char *org, const char *isolation,
-    const char *salt, const char *const *quotas, bool any, struct err *e)
+    const char *salt, const char *network, const char *const *quotas, bool any,
+    struct err *e)
 {
 	auto_rows struct rows *set = NULL, *limited = NULL;
 
-	if ((isolation != NULL || salt != NULL) &&
-	    STORE_RUN(a->store, STMT_ORG_SET, &set, e, org, isolation, salt) <
-		0)
-		return -1;
+	if ((isolation != NULL || salt != NULL || network != NULL) &&
+	    STORE_RUN(a->store, STMT_ORG_SET, &set, e, org, isolation, salt,
+		network) < 0)
+		return e->code == CODE_UNKNOWN_PRESET ? err_wrap(e, "--network")
+						      : -1;
 	if (set != NULL && rows_count(set) == 0)
 		return refuse_unknown_org(org, e);
 	if (any &&
@@ -101,23 +119,30 @@ cmd_org_set(struct admin *a, struct err *e)
 {
 	const char *isolation = admin_option(a, "--isolation");
 	const char *salt = admin_option(a, "--salt");
+	const char *spec = admin_option(a, "--network");
+	auto_free char *network = NULL;
 	const char *quotas[ARRAY_LEN(QUOTA_OPTIONS)], *org;
 	bool any;
 
 	if (read_quotas(a, quotas, &any, e) < 0 || check_salt(salt, e) < 0)
 		return -1;
 	org = admin_argument(a);
-	if (org == NULL || (isolation == NULL && salt == NULL && !any) ||
+	if (org == NULL ||
+	    (isolation == NULL && salt == NULL && spec == NULL && !any) ||
 	    (isolation != NULL && !is_isolation(isolation)))
 		return err_set(e, ERR_INVALID, CODE_USAGE, "%s", USAGE);
+	if (spec != NULL && (network = read_network(spec, e)) == NULL)
+		return -1;
 	if (admin_no_more(a, e) < 0 ||
-	    write_org(a, org, isolation, salt, quotas, any, e) < 0)
+	    write_org(a, org, isolation, salt, network, quotas, any, e) < 0)
 		return -1;
 	if (isolation != NULL)
 		printf("new sessions of %s: %s\n", org, isolation);
 	if (salt != NULL)
 		printf("salt of %s: %s\n", org,
 		    salt[0] != '\0' ? salt : "none");
+	if (spec != NULL)
+		printf("network of %s: %s\n", org, spec);
 	for (size_t i = 0; i < ARRAY_LEN(QUOTA_OPTIONS); i++)
 		if (quotas[i] != NULL)
 			printf("%s of %s: %s\n", QUOTA_OPTIONS[i] + 2, org,

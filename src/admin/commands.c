@@ -30,6 +30,7 @@ static const struct option_row KEY_LIST[] = {
 static const struct option_row ORG_SET[] = {
 	{ "--isolation",          "WORD",      "sandboxes of new sessions: session, shared or inherit" },
 	{ "--salt",               "WORD",      "move new sessions to another shared sandbox; \"\": no salt" },
+	{ "--network",            "SPEC",      "network of its sessions: none, open, HOST,@PRESET,..., or default" },
 	{ "--max-sessions",       "N|inherit", "sessions that are not deleted; 0: no limit, here and below" },
 	{ "--max-active",         "N|inherit", "sessions that run or start" },
 	{ "--creates-per-minute", "N|inherit", "new sessions per minute" },
@@ -63,6 +64,7 @@ static const struct option_row CLASS[] = {
 	{ "--pids",       "N",   "processes and threads of a sandbox" },
 	{ "--rootfs",     "DIR", "its root directory; \"\": the host's system directories" },
 	{ "--writable-root", "yes|no", "let each session change its own copy of the root, as root" },
+	{ "--network-max", "SPEC", "the most that its sessions may reach: none, open, or HOST,@PRESET,..." },
 	END,
 };
 static const struct option_row SNAPSHOT_LIST[] = {
@@ -105,7 +107,7 @@ static const struct command COMMANDS[] = {
 	{ "key revoke", cmd_key_revoke, "ID", "end a key at once" },
 	{ "org list", cmd_org_list, "", "list orgs and what they have", NULL, PRINTS_MANY },
 	{ "org show", cmd_org_show, "ORG", "show an org: quotas and their use, sessions by state", NULL, PRINTS_ONE },
-	{ "org set", cmd_org_set, "ORG", "change an org's isolation and quotas", ORG_SET },
+	{ "org set", cmd_org_set, "ORG", "change an org's isolation, network and quotas", ORG_SET },
 	{ "org recount", cmd_org_recount, "[ORG]", "compare the counters of quotas with the rows, and correct them" },
 	{ "session list", cmd_session_list, "", "list sessions of all orgs, newest first", SESSION_LIST, PRINTS_MANY },
 	{ "session show", cmd_session_show, "SESSION", "show a session, its owner, lease and host", NULL, PRINTS_ONE },
@@ -114,6 +116,9 @@ static const struct command COMMANDS[] = {
 	{ "class list", cmd_class_list, "", "list classes of sandboxes and their limits", NULL, PRINTS_MANY },
 	{ "class add", cmd_class_add, "CLASS", "add a class", CLASS },
 	{ "class set", cmd_class_set, "CLASS", "change limits of a class", CLASS },
+	{ "preset list", cmd_preset_list, "", "list presets, which are names for hosts in a network policy", NULL, PRINTS_MANY },
+	{ "preset set", cmd_preset_set, "PRESET HOST,...", "make a preset of these hosts, or change it" },
+	{ "preset delete", cmd_preset_delete, "PRESET", "delete a preset" },
 	{ "snapshot list", cmd_snapshot_list, "", "list snapshots of all orgs, newest first", SNAPSHOT_LIST, PRINTS_MANY },
 	{ "snapshot show", cmd_snapshot_show, "SNAPSHOT", "show a snapshot, its owner and host", NULL, PRINTS_ONE },
 	{ "snapshot rm", cmd_snapshot_rm, "SNAPSHOT", "delete a snapshot; audited" },

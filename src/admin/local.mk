@@ -12,6 +12,7 @@ sandlease_admin_SOURCES = \
 	src/admin/cmd_lease.c \
 	src/admin/cmd_look.c \
 	src/admin/cmd_org.c \
+	src/admin/cmd_preset.c \
 	src/admin/cmd_rootfs.c \
 	src/admin/cmd_schema.c \
 	src/admin/cmd_session.c \
@@ -19,7 +20,8 @@ sandlease_admin_SOURCES = \
 	src/admin/command.c src/admin/command.h \
 	src/admin/commands.c src/admin/commands.h \
 	src/admin/list.c src/admin/list.h \
-	src/admin/main.c
+	src/admin/main.c \
+	src/admin/network_spec.c src/admin/network_spec.h
 sandlease_admin_LDADD = libcontrol.a libprovider.a libstore.a libdomain.a $(LIBCOMMON) $(PQ_LIBS)
 sandlease_admin_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)
 

@@ -188,6 +188,92 @@ def a_bad_class_is_refused_by_name():
           "nothing is left")
 
 
+# ---- networks
+
+@case
+def an_org_has_a_network():
+    equal(lines("org", "show", "other")[0]["network"], None, "none at first")
+    for spec, policy in (
+            ("none", {"mode": "none"}), ("open", {"mode": "open"}),
+            ("@npm,api.example.com,*.example.org,git.example.com:22",
+             {"mode": "allow", "allow": ["@npm", "api.example.com", "*.example.org",
+                                         "git.example.com:22"]})):
+        true(spec in admin("org", "set", "other", "--network", spec), "it says so")
+        equal(lines("org", "show", "other")[0]["network"], policy, spec)
+        row, = [o for o in lines("org", "list") if o["org"] == "other"]
+        equal(row["network"], policy, "listed")
+        row = lines("audit", "list", "--kind", "org_changed")[0]
+        equal((row["subject"], row["detail"]["network"]), ("other", policy), "audited")
+    sid = expect(201, call("POST", "/v1/sessions", {"start": False}, BOB)).json["id"]
+    equal(expect(200, call("GET", at(sid), key=BOB)).json["network"]["mode"], "allow", "its own")
+    admin("org", "set", "other", "--isolation", "inherit")
+    equal(lines("org", "show", "other")[0]["network"], policy, "another option leaves it alone")
+    for bad in ("", "a.b,", "all", "allow", "@", "https://a.b", "a.b c.d", "*", "@nothing", "a.b:0",
+                ",".join(["a.b"] * 101)):
+        true("--network" in refused("org", "set", "other", "--network", bad,
+                                    status=1 if bad == "@nothing" else 2), bad)
+    equal(lines("org", "show", "other")[0]["network"], policy, "refused, nothing changes")
+    refused("org", "set", "nosuch", "--network", "open", status=1)
+    admin("org", "set", "other", "--network", "default")
+    equal(lines("org", "show", "other")[0]["network"], None, "none again")
+
+
+@case
+def a_class_limits_the_network():
+    def small():
+        row, = [c for c in lines("class", "list") if c["class"] == "small"]
+        return row["network"]
+    equal(small(), {"mode": "open"}, "at first")
+    for spec, policy in (("none", {"mode": "none"}),
+                         ("@npm", {"mode": "allow", "allow": ["@npm"]})):
+        admin("class", "set", "small", "--network-max", spec)
+        equal(small(), policy, spec)
+    row = lines("audit", "list", "--kind", "class_changed")[0]
+    equal((row["subject"], row["detail"]["network_max"]), ("small", policy), "audited")
+    admin("class", "set", "small", "--pids", "1024")
+    equal(small(), policy, "another option leaves it alone")
+    for bad, status in (("default", 2), ("all", 2), ("", 2), ("*", 2), ("@nothing", 1)):
+        true("--network-max" in refused("class", "set", "small", "--network-max", bad,
+                                        status=status), bad)
+    equal(small(), policy, "refused, nothing changes")
+    admin("class", "set", "small", "--network-max", "open")
+    limits = ("--memory-mb", "512", "--cpu-millis", "500", "--disk-mb", "256", "--pids", "64")
+    admin("class", "add", "closed", *limits, "--network-max", "none")
+    admin("class", "add", "opened", *limits)
+    rows = {c["class"]: c["network"]["mode"] for c in lines("class", "list")}
+    equal((rows["closed"], rows["opened"]), ("none", "open"), "of new ones")
+
+
+@case
+def presets_are_changed():
+    rows = {p["preset"]: p for p in lines("preset", "list")}
+    equal(rows["pypi"], {"preset": "pypi", "hosts": "pypi.org,files.pythonhosted.org",
+                         "sessions": 0}, "one that is shipped")
+    true("@mirror" in admin("preset", "set", "mirror", "a.example,*.b.example:8443"), "made")
+    s = expect(201, call("POST", "/v1/sessions", {
+        "start": False, "network": {"allow": ["@mirror"]}}, BOB)).json
+    row, = [p for p in lines("preset", "list") if p["preset"] == "mirror"]
+    equal((row["hosts"], row["sessions"]), ("a.example,*.b.example:8443", 1), "listed")
+    admin("preset", "set", "@mirror", "c.example")
+    row, = [p for p in lines("preset", "list") if p["preset"] == "mirror"]
+    equal(row["hosts"], "c.example", "changed, also with its @")
+    row = lines("audit", "list", "--kind", "preset_set")[0]
+    equal((row["subject"], row["detail"]["hosts"]), ("mirror", ["c.example"]), "audited")
+    for words in (("mirror",), (), ("mirror", ""), ("mirror", "a.b,"), ("mirror", "@npm"),
+                  ("mirror", "https://a.b"), ("MIRROR", "a.b"), ("a b", "a.b"), ("@", "a.b"),
+                  ("x" * 32, "a.b"), ("mirror", "a.b", "c.d"), ("mirror", ",".join(["a.b"] * 101))):
+        refused("preset", "set", *words)
+    equal([p["hosts"] for p in lines("preset", "list") if p["preset"] == "mirror"], ["c.example"],
+          "refused, nothing changes")
+    true("mirror" in admin("preset", "delete", "mirror"), "deleted")
+    true("mirror" in refused("preset", "delete", "mirror", status=1), "once")
+    equal(lines("audit", "list", "--kind", "preset_deleted")[0]["subject"], "mirror", "audited")
+    equal(expect(200, call("GET", at(s["id"]), key=BOB)).json["network"]["allow"], ["@mirror"],
+          "its session still names it")
+    equal(value("SELECT network_policies(s)->0 FROM session s WHERE id = :'v1'", s["id"]),
+          '{"mode": "allow", "allow": []}', "and may do nothing by it")
+
+
 # ---- snapshots
 
 @case

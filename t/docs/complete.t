@@ -34,7 +34,7 @@ usage() {
 }
 
 commands() { # PROGRAM
-	usage "$1" | sed -nE 's/^  ([a-z-]+( (create|list|show|release|revoke|set|recount|runs|adopt-storage|ls|add|rm|rotate|make))?) .*/\1/p'
+	usage "$1" | sed -nE 's/^  ([a-z-]+( (create|list|show|release|revoke|set|recount|runs|adopt-storage|ls|add|rm|delete|rotate|make))?) .*/\1/p'
 }
 
 # The options of commands are in the output of --help.
