@@ -17,6 +17,7 @@ UNIT += \
 	t/unit/web/router_test t/unit/web/server_test t/unit/web/sse_test \
 	t/unit/domain/disk_test t/unit/domain/identity_test t/unit/domain/network_test \
 	t/unit/domain/sandbox_id_test t/unit/domain/secrets_test t/unit/domain/state_test \
+	t/unit/egress/address_test \
 	t/unit/store/store_test \
 	t/unit/provider/agent_link_test t/unit/provider/agent_socket_test \
 	t/unit/provider/box_test \

@@ -2,8 +2,8 @@
 #include "egress/base/address.h"
 
 #include <arpa/inet.h>
-#include <ctype.h>
-#include <stdio.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,7 +11,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 
-enum { V4_BITS = 32, V6_BITS = 128, V4_OFFSET = 96, DISCARD_PORT = 9 };
+enum { V4_BITS = 32, V6_BITS = 128, V4_OFFSET = 96 };
 
 /*
  * The special-purpose ranges that IANA lists, for IPv4 all, for IPv6 those
@@ -117,6 +117,9 @@ address_in(const struct address *a, const struct address_range *r)
 
 	if (a->v4 != r->base.v4 || memcmp(&a->ip, &r->base.ip, whole) != 0)
 		return false;
+	/* connect() would use IPv4, which a range of IPv6 does not mean */
+	if (!a->v4 && IN6_IS_ADDR_V4MAPPED(&a->ip))
+		return false;
 	return rest == 0 ||
 	    (a->ip.s6_addr[whole] ^ r->base.ip.s6_addr[whole]) >> (8 - rest) ==
 	    0;
@@ -157,24 +160,48 @@ address_allowed(const struct address *a, const struct address_list *exceptions)
 	return is_public(a);
 }
 
+/*
+ * A source address would not tell: for a packet to a second address of an
+ * interface the kernel chooses the first one.
+ */
 bool
 address_is_ours(const struct address *a)
 {
-	auto_fd int fd = socket(a->v4 ? AF_INET : AF_INET6,
-	    SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	struct sockaddr_storage to, from = { 0 };
-	socklen_t len = address_socket(a, DISCARD_PORT, &to);
-	socklen_t from_len = sizeof(from);
+	auto_fd int fd =
+	    socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
+	size_t len = a->v4 ? sizeof(struct in_addr) : sizeof(struct in6_addr);
+	struct {
+		struct nlmsghdr head;
+		struct rtmsg route;
+		struct rtattr to;
+		struct in6_addr ip;
+	} ask = {
+		.head = { .nlmsg_len =
+			      (unsigned)(NLMSG_LENGTH(sizeof(struct rtmsg)) +
+				  RTA_LENGTH(len)),
+		    .nlmsg_type = RTM_GETROUTE,
+		    .nlmsg_flags = NLM_F_REQUEST },
+		.route = { .rtm_family = a->v4 ? AF_INET : AF_INET6,
+		    .rtm_dst_len = (unsigned char)(len * 8) },
+		.to = { .rta_len = (unsigned short)RTA_LENGTH(len),
+		    .rta_type = RTA_DST },
+	};
+	struct {
+		struct nlmsghdr head;
+		struct rtmsg route;
+		char rest[1024];
+	} answer;
+	ssize_t n;
 
+	memcpy(&ask.ip, &a->ip.s6_addr[sizeof(a->ip) - len], len);
+	if (fd < 0 || send(fd, &ask, ask.head.nlmsg_len, 0) < 0)
+		return true;
+	n = recv(fd, &answer, sizeof(answer), 0);
+	if (n < (ssize_t)NLMSG_LENGTH(sizeof(answer.route)))
+		return true;
 	/* no route: connect() will say so */
-	if (fd < 0 || connect(fd, (struct sockaddr *)&to, len) < 0 ||
-	    getsockname(fd, (struct sockaddr *)&from, &from_len) < 0)
-		return false;
-	if (a->v4)
-		return memcmp(&((struct sockaddr_in *)&from)->sin_addr,
-			   &a->ip.s6_addr[12], sizeof(struct in_addr)) == 0;
-	return memcmp(&((struct sockaddr_in6 *)&from)->sin6_addr, &a->ip,
-		   sizeof(a->ip)) == 0;
+	return answer.head.nlmsg_type == RTM_NEWROUTE &&
+	    answer.route.rtm_type != RTN_UNICAST;
 }
 
 int

@@ -48,6 +48,7 @@ void address_print(const struct address *a, char out[ADDRESS_TEXT_MAX]);
 socklen_t address_socket(const struct address *a, uint16_t port,
     struct sockaddr_storage *out);
 
+/* An IPv4 address in IPv6 form (::ffff:a.b.c.d) is in no range. */
 bool address_in(const struct address *a, const struct address_range *r);
 
 /* True when the address is public or one of the exceptions. */
@@ -55,8 +56,9 @@ bool address_allowed(const struct address *a,
     const struct address_list *exceptions);
 
 /*
- * True when the address is one of this machine's own.  Asks the kernel which
- * source address a packet to it would have; nothing is sent.
+ * True when packets to the address reach this machine: one of its own, or a
+ * broadcast address.  Asks the kernel for the route; nothing is sent.  Also
+ * true when the kernel cannot be asked.
  */
 bool address_is_ours(const struct address *a);
 
