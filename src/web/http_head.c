@@ -80,7 +80,7 @@ http_head_reset(struct http_head *h)
 	http_set_empty(&h->name);
 	http_set_empty(&h->value);
 	h->count = h->bytes = 0;
-	h->in_value = h->has_length = h->has_coding = false;
+	h->in_value = h->has_length = h->has_coding = h->too_large = false;
 }
 
 void
@@ -116,8 +116,10 @@ http_head_end(struct http_head *h)
 	    isblank((unsigned char)h->value.data[h->value.len - 1]))
 		h->value.data[--h->value.len] = '\0';
 	h->bytes += h->name.len + h->value.len;
-	if (++h->count > HTTP_HEADERS_MAX || h->bytes > HTTP_HEAD_MAX ||
-	    !is_token(&h->name) || !http_is_text(h->value.data, h->value.len))
+	h->too_large =
+	    ++h->count > HTTP_HEADERS_MAX || h->bytes > HTTP_HEAD_MAX;
+	if (h->too_large || !is_token(&h->name) ||
+	    !http_is_text(h->value.data, h->value.len))
 		return -1;
 	role = role_of(h->name.data);
 	if ((role == HTTP_LENGTH || role == HTTP_CODING) &&
@@ -129,16 +131,22 @@ http_head_end(struct http_head *h)
 	return rc;
 }
 
+static int
+add_piece(struct http_head *h, struct buf *to, const char *data, size_t len)
+{
+	h->too_large = http_add_bounded(to, data, len) < 0;
+	return h->too_large ? -1 : 0;
+}
+
 int
 http_head_name(struct http_head *h, const char *data, size_t len)
 {
-	return http_head_end(h) < 0 ? -1
-				    : http_add_bounded(&h->name, data, len);
+	return http_head_end(h) < 0 ? -1 : add_piece(h, &h->name, data, len);
 }
 
 int
 http_head_value(struct http_head *h, const char *data, size_t len)
 {
 	h->in_value = true;
-	return http_add_bounded(&h->value, data, len);
+	return add_piece(h, &h->value, data, len);
 }

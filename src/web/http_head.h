@@ -38,6 +38,7 @@ struct http_head {
 	size_t count, bytes;
 	bool in_value; /* the parser is in a header's value */
 	bool has_length, has_coding;
+	bool too_large; /* why it was refused: too many or too long headers */
 	/*
 	 * Called for each complete header; -1 refuses the message.  `ctx` is
 	 * the owner's.

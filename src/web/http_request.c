@@ -132,10 +132,7 @@ on_name(struct http_parser *p, const char *data, size_t len)
 {
 	struct http_request *r = request_of(p);
 
-	if (r->headed)
-		return 0;
-	r->too_large = r->head.bytes + len > HTTP_HEAD_MAX;
-	return http_head_name(&r->head, data, len);
+	return r->headed ? 0 : http_head_name(&r->head, data, len);
 }
 
 static int
@@ -143,10 +140,23 @@ on_value(struct http_parser *p, const char *data, size_t len)
 {
 	struct http_request *r = request_of(p);
 
-	if (r->headed)
-		return 0;
-	r->too_large = r->head.bytes + r->head.value.len + len > HTTP_HEAD_MAX;
-	return http_head_value(&r->head, data, len);
+	return r->headed ? 0 : http_head_value(&r->head, data, len);
+}
+
+/*
+ * Whether the framing has one meaning, and the parser sees the same: it
+ * forgets "chunked" when the line is continued on the next one.
+ */
+static bool
+is_framed_once(const struct http_request *r)
+{
+	const struct http_parser *p = &r->parser;
+	bool chunked = (p->flags & F_CHUNKED) != 0;
+
+	if (r->head.has_coding)
+		return chunked && !r->head.has_length && !r->connect &&
+		    p->http_minor > 0;
+	return !chunked && !(r->connect && r->head.has_length);
 }
 
 static int
@@ -157,12 +167,14 @@ on_head(struct http_parser *p)
 	r->method = http_method_str((enum http_method)p->method);
 	r->connect = p->method == HTTP_CONNECT;
 	if (http_head_end(&r->head) < 0 || p->http_major != 1 ||
-	    (r->head.has_coding &&
-		(r->head.has_length || p->http_minor == 0)) ||
-	    (r->connect && (r->head.has_coding || r->head.has_length)) ||
-	    !read_target(r))
+	    !is_framed_once(r) || !read_target(r))
 		return REFUSE;
-	r->wants_upgrade = p->upgrade && !r->connect &&
+	/* HTTP/1.1 demands a Host; nothing else names the server here */
+	if (p->http_minor > 0 && r->host[0] == '\0' && r->authority[0] == '\0')
+		return REFUSE;
+	/* with a body, its end would be the begin of the other protocol */
+	r->wants_upgrade = p->upgrade && p->method == HTTP_GET &&
+	    !r->head.has_length && !r->head.has_coding &&
 	    strcasecmp(r->upgrade, "websocket") == 0;
 	/* else the parser would stop at the head, and the body be lost */
 	if (!r->connect)
@@ -236,23 +248,35 @@ http_request_take(struct http_request *r, const char *data, size_t len,
 	bool headed = r->headed;
 
 	*used = 0;
+	if (r->refused)
+		return HTTP_REQUEST_REFUSED;
+	if (len == 0) /* to the parser it would be the end of the connection */
+		return HTTP_REQUEST_MORE;
 	if (r->complete) { /* of the last request */
 		r->complete = r->headed = r->begun = headed = false;
 	}
 	/* the parser skips empty lines before a request; a server might not */
-	if (!r->begun && len > 0 && !isupper((unsigned char)data[0]))
+	r->refused = !r->begun && !isupper((unsigned char)data[0]);
+	if (r->refused)
 		return HTTP_REQUEST_REFUSED;
-	r->begun = r->begun || len > 0;
+	r->begun = true;
 	http_parser_pause(&r->parser, 0);
 	r->out = out;
 	*used = http_parser_execute(&r->parser, &CALLBACKS, data, len);
 	r->out = NULL;
-	if (r->headed && !headed)
-		return HTTP_REQUEST_HEAD;
+	/* the parser stops at the head's last byte, and takes any for it */
+	if (r->headed && !headed) {
+		r->refused = data[*used] != '\n';
+		return r->refused ? HTTP_REQUEST_REFUSED : HTTP_REQUEST_HEAD;
+	}
 	if (r->complete)
 		return HTTP_REQUEST_COMPLETE;
-	return HTTP_PARSER_ERRNO(&r->parser) == HPE_OK ? HTTP_REQUEST_MORE
-						       : HTTP_REQUEST_REFUSED;
+	if (HTTP_PARSER_ERRNO(&r->parser) == HPE_OK)
+		return HTTP_REQUEST_MORE;
+	r->refused = true;
+	r->too_large = r->too_large || r->head.too_large ||
+	    HTTP_PARSER_ERRNO(&r->parser) == HPE_HEADER_OVERFLOW;
+	return HTTP_REQUEST_REFUSED;
 }
 
 /* Whether the line "Name: value" has a name that is being added. */
@@ -316,6 +340,9 @@ http_authority(const char *text, uint16_t fallback, const char **host,
 			return false;
 		*host = text + 1;
 		*host_len = (size_t)(end - *host);
+		/* brackets are for IPv6 alone */
+		if (memchr(*host, ':', *host_len) == NULL)
+			return false;
 		end++;
 	} else {
 		end = text + strcspn(text, ":");

@@ -41,6 +41,7 @@ struct http_request {
 	struct buf *out;    /* borrowed while the parser runs */
 	bool begun;         /* a byte of this request has arrived */
 	bool headed, complete;
+	bool refused;
 	bool too_large; /* why it is refused: 431, else 400 */
 	/* of a complete head */
 	const char *method;

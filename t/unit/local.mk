@@ -13,7 +13,7 @@ UNIT += \
 	t/unit/common/poller_test t/unit/common/str_test t/unit/common/table_test \
 	t/unit/common/quote_test t/unit/common/sse_read_test \
 	t/unit/common/token_test t/unit/common/utf8_test \
-	t/unit/web/call_test t/unit/web/http_reply_test t/unit/web/error_page_test t/unit/web/records_test t/unit/web/reply_test \
+	t/unit/web/call_test t/unit/web/http_reply_test t/unit/web/http_request_test t/unit/web/error_page_test t/unit/web/records_test t/unit/web/reply_test \
 	t/unit/web/router_test t/unit/web/server_test t/unit/web/sse_test \
 	t/unit/domain/disk_test t/unit/domain/identity_test t/unit/domain/network_test \
 	t/unit/domain/sandbox_id_test t/unit/domain/secrets_test t/unit/domain/state_test \
@@ -86,7 +86,7 @@ endif
 ## prints the tables that C and the database share, for t/sql
 check_PROGRAMS += t/unit/store/print_tables
 
-EXTRA_DIST += t/unit/tree.h t/unit/unit.h t/unit/web/fake_io.h t/unit/provider/agent_box.h \
+EXTRA_DIST += t/unit/tree.h t/unit/unit.h t/unit/web/fake_io.h t/unit/web/http_request_samples.h t/unit/provider/agent_box.h \
 	t/control/admit.t t/control/cases.t t/control/clean.t t/control/disk.t \
 	t/control/evidence.t t/control/look.t t/control/meanwhile.t t/control/port.t t/control/reap.t t/control/snapshot.t \
 	t/control/start.t t/control/stop.t t/control/suspend.t
