@@ -17,7 +17,9 @@ UNIT += \
 	t/unit/web/router_test t/unit/web/server_test t/unit/web/sse_test \
 	t/unit/domain/disk_test t/unit/domain/identity_test t/unit/domain/network_test \
 	t/unit/domain/sandbox_id_test t/unit/domain/secrets_test t/unit/domain/state_test \
-	t/unit/egress/address_test \
+	t/unit/egress/address_test t/unit/egress/dns_test \
+	t/unit/egress/loop_test t/unit/egress/resolver_test t/unit/egress/sni_test \
+	t/unit/egress/standin_test \
 	t/unit/store/store_test \
 	t/unit/provider/agent_link_test t/unit/provider/agent_socket_test \
 	t/unit/provider/box_test \
@@ -53,6 +55,14 @@ UNIT += \
 	t/unit/cli/escape_test t/unit/cli/outcome_test t/unit/cli/replay_test \
 	t/unit/cli/show_test t/unit/cli/stream_test
 
+## without libagent.a, whose loop has functions of the same names
+EGRESS_LDADD = libegress.a libdomain.a $(LIBCOMMON) $(CARES_LIBS) $(CMOCKA_LIBS) -lresolv -lpthread
+t_unit_egress_loop_test_LDADD = $(EGRESS_LDADD)
+t_unit_egress_resolver_test_LDADD = $(EGRESS_LDADD)
+
+## its name servers are asked again sooner
+t_unit_egress_resolver_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ares_init_options
+
 ## their clock is the test's own
 t_unit_agent_tree_end_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_left_ms
 t_unit_api_org_share_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_ms
@@ -86,7 +96,7 @@ endif
 ## prints the tables that C and the database share, for t/sql
 check_PROGRAMS += t/unit/store/print_tables
 
-EXTRA_DIST += t/unit/tree.h t/unit/unit.h t/unit/web/fake_io.h t/unit/web/http_request_samples.h t/unit/provider/agent_box.h \
+EXTRA_DIST += t/unit/tree.h t/unit/unit.h t/unit/web/fake_io.h t/unit/web/http_request_samples.h t/unit/provider/agent_box.h t/unit/egress/name_server.h \
 	t/control/admit.t t/control/cases.t t/control/clean.t t/control/disk.t \
 	t/control/evidence.t t/control/look.t t/control/meanwhile.t t/control/port.t t/control/reap.t t/control/snapshot.t \
 	t/control/start.t t/control/stop.t t/control/suspend.t

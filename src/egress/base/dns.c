@@ -6,10 +6,11 @@
 
 enum {
 	POINTER_TO_QUESTION = 0xc000 | NS_HFIXEDSZ,
+	OPT_BYTES = 1 + NS_RRFIXEDSZ, /* the record without options */
+	OPTION_HEAD = 6,              /* option, its length, error code */
 	UDP_BYTES = 1232,      /* the longest datagram that we invite to send */
 	OPTION_ERROR = 15,     /* extended error (RFC 8914) */
 	ERROR_PROHIBITED = 18, /* its code: the server's policy forbids it */
-	TEXT_MAX = 300,
 	FLAG_ANSWER = 0x8000,
 	FLAG_RECURSION_WANTED = 0x0100,
 	FLAG_RECURSION_OFFERED = 0x0080
@@ -99,10 +100,12 @@ put_address(const struct in_addr *address, uint8_t *at)
 	return at + NS_INADDRSZ;
 }
 
+/* The text is cut: clients that take long datagrams say so, others need not. */
 static uint8_t *
-put_opt(const char *text, uint8_t *at)
+put_opt(const char *text, uint8_t *at, const uint8_t *out)
 {
-	size_t len = text != NULL ? strnlen(text, TEXT_MAX) : 0;
+	size_t used = (size_t)(at - out) + OPT_BYTES + OPTION_HEAD;
+	size_t len = text != NULL ? strnlen(text, NS_PACKETSZ - used) : 0;
 
 	*at++ = 0; /* the root's name */
 	at = put16(at, ns_t_opt);
@@ -112,7 +115,7 @@ put_opt(const char *text, uint8_t *at)
 		at = put16(at, 0);
 		return at;
 	}
-	at = put16(at, 6 + len); /* option, its length, code, text */
+	at = put16(at, OPTION_HEAD + len);
 	at = put16(at, OPTION_ERROR);
 	at = put16(at, 2 + len);
 	at = put16(at, ERROR_PROHIBITED);
@@ -120,10 +123,10 @@ put_opt(const char *text, uint8_t *at)
 	return at + len;
 }
 
-_Static_assert(NS_HFIXEDSZ + NS_MAXCDNAME + NS_QFIXEDSZ + NS_RRFIXEDSZ + 2 +
-	    NS_INADDRSZ + 1 + NS_RRFIXEDSZ + 6 + TEXT_MAX <=
-	DNS_ANSWER_MAX,
-    "the longest answer fits");
+_Static_assert(NS_HFIXEDSZ + NS_MAXCDNAME + NS_QFIXEDSZ + 2 + NS_RRFIXEDSZ +
+	    NS_INADDRSZ + OPT_BYTES + OPTION_HEAD <=
+	NS_PACKETSZ,
+    "the longest answer fits into the shortest datagram");
 
 size_t
 dns_answer_write(const struct dns_query *q, int code,
@@ -147,6 +150,6 @@ dns_answer_write(const struct dns_query *q, int code,
 	if (answers)
 		end = put_address(address, end);
 	if (q->edns)
-		end = put_opt(text, end);
+		end = put_opt(text, end, out);
 	return (size_t)(end - out);
 }

@@ -17,7 +17,7 @@
 enum {
 	DNS_NAME_MAX = 1025, /* as text: 255 bytes of which each may be \ddd */
 	DNS_QUERY_MAX = 4096,
-	DNS_ANSWER_MAX = 1024,
+	DNS_ANSWER_MAX = NS_PACKETSZ, /* of UDP without EDNS */
 	DNS_TTL_S = 60
 };
 

@@ -50,6 +50,9 @@ loop_watch(struct loop *l, struct loop_watch *w, int fd, uint32_t events)
 	}
 	if (w->fd == fd && w->events == events)
 		return 0;
+	/* a change is for the same descriptor */
+	if (w->fd != fd)
+		loop_forget(l, w);
 	rc = w->events == 0 ? poller_add(&l->poller, fd, events, w)
 			    : poller_change(&l->poller, fd, events, w);
 	w->fd = rc == 0 ? fd : -1;
@@ -132,7 +135,9 @@ fire_due(struct loop *l)
 {
 	int64_t now = clock_ms();
 
-	while (l->timers > 0 && l->heap[1]->at_ms <= now) {
+	/* one that sets itself to a past time must not keep the loop here */
+	for (size_t n = l->timers;
+	     n > 0 && l->timers > 0 && l->heap[1]->at_ms <= now; n--) {
 		struct loop_timer *t = l->heap[1];
 
 		loop_clear(l, t);

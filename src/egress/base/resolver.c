@@ -2,6 +2,7 @@
 #include "egress/base/resolver.h"
 
 #include <ares.h>
+#include <arpa/nameser.h>
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +10,7 @@
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "domain/network.h"
 
 enum { SOCKETS_MAX = 32, TIMEOUT_MS = 2000, TRIES = 3, MS_PER_S = 1000 };
 
@@ -96,21 +98,52 @@ on_socket(void *ctx, ares_socket_t fd, int readable, int writable)
 		(void)!loop_watch(r->loop, &unused->watch, fd, events);
 }
 
+/*
+ * Writes "127.0.0.1, [::1]:53" in the form of c-ares, which would take any
+ * number for a port.
+ */
+static bool
+read_servers(const char *servers, struct buf *out)
+{
+	auto_free char *copy = xstrdup(servers);
+	char *save = NULL;
+
+	for (char *word = strtok_r(copy, ", ", &save); word != NULL;
+	     word = strtok_r(NULL, ", ", &save)) {
+		struct network_rule r;
+		const char *why;
+		bool v6;
+
+		if (network_rule_parse(word, &r, &why) < 0 ||
+		    !network_is_address(r.host))
+			return false;
+		v6 = strchr(r.host, ':') != NULL;
+		buf_fmt(out, "%s%s%s%s:%d", out->len > 0 ? "," : "",
+		    v6 ? "[" : "", r.host, v6 ? "]" : "",
+		    r.port != 0 ? r.port : NS_DEFAULTPORT);
+	}
+	return out->len > 0;
+}
+
 int
 resolver_open(struct loop *l, const char *servers, struct resolver **out,
     struct err *e)
 {
 	struct resolver *r = xcalloc(1, sizeof(*r));
 	char lookups[] = "b"; /* only the servers, not /etc/hosts */
+	auto_buf struct buf list = { 0 };
+	/* ARES_FLAG_NOSEARCH is not enough: ares_getaddrinfo() ignores it */
 	struct ares_options o = { .flags = ARES_FLAG_NOSEARCH,
+		.ndomains = 0,
 		.timeout = TIMEOUT_MS,
 		.tries = TRIES,
 		.sock_state_cb = on_socket,
 		.sock_state_cb_data = r,
 		.lookups = lookups };
 	int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES |
-	    ARES_OPT_SOCK_STATE_CB;
+	    ARES_OPT_SOCK_STATE_CB | ARES_OPT_DOMAINS;
 	int rc = ares_library_init(ARES_LIB_INIT_ALL);
+	bool made = false;
 
 	r->loop = l;
 	r->timer.fire = on_time;
@@ -123,9 +156,14 @@ resolver_open(struct loop *l, const char *servers, struct resolver **out,
 		mask |= ARES_OPT_LOOKUPS;
 	if (rc == ARES_SUCCESS)
 		rc = ares_init_options(&r->channel, &o, mask);
-	if (rc == ARES_SUCCESS && servers[0] != '\0')
-		rc = ares_set_servers_ports_csv(r->channel, servers);
+	made = rc == ARES_SUCCESS;
+	if (made && servers[0] != '\0')
+		rc = read_servers(servers, &list)
+		    ? ares_set_servers_ports_csv(r->channel, list.data)
+		    : ARES_EBADSTR;
 	if (rc != ARES_SUCCESS) {
+		if (made)
+			ares_destroy(r->channel);
 		free(r);
 		return err_set(e, ERR_INVALID, CODE_BAD_SETTING,
 		    "egress_resolver: %s", ares_strerror(rc));

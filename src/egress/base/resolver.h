@@ -30,6 +30,7 @@ typedef void resolved_fn(void *ctx, const struct resolved *r);
 struct resolver;
 struct resolver_query;
 
+/* `servers`: "127.0.0.1, [::1]:5353"; "" are the machine's. */
 int resolver_open(struct loop *l, const char *servers, struct resolver **out,
     struct err *e) MUST_CHECK;
 void resolver_close(struct resolver *r);

@@ -26,7 +26,8 @@ struct standins {
 
 /*
  * The stand-in of a name, in the form of network_host(); a new one if it has
- * none.  NULL: the session has too many.
+ * none.  NULL: the session has too many.  The pointer is valid until the next
+ * call.
  */
 const struct in_addr *standin_of(struct standins *t, const char *host);
 
