@@ -63,7 +63,7 @@ dns_query_read(const uint8_t *msg, size_t len, struct dns_query *q)
 	if (ns_msg_count(m, ns_s_qd) != 1 ||
 	    ns_parserr(&m, ns_s_qd, 0, &rr) < 0)
 		return ns_r_formerr;
-	if (ns_rr_class(rr) != ns_c_in)
+	if (ns_rr_class(rr) != ns_c_in || ns_rr_type(rr) == ns_t_invalid)
 		return ns_r_refused;
 	memcpy(q->name, ns_rr_name(rr), strlen(ns_rr_name(rr)) + 1);
 	q->type = ns_rr_type(rr);

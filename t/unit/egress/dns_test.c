@@ -130,6 +130,8 @@ a_message_that_is_no_query_gets_no_answer(void **state)
 	struct dns_query q;
 
 	(void)state;
+	make_query(&m, "a.example", ns_t_invalid, false);
+	assert_int_equal(dns_query_read(m.bytes, m.len, &q), ns_r_refused);
 	make_query(&m, "a.example", ns_t_a, false);
 	m.bytes[2] |= 0x80;
 	assert_int_equal(dns_query_read(m.bytes, m.len, &q), -1);
