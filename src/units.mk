@@ -17,6 +17,7 @@ UNITS = \
 	src/api/sandlease-auth.socket \
 	src/api/sandlease-read.socket \
 	src/api/sandlease-stream.socket \
+	src/egress/sandlease-egress.service \
 	src/reaper/sandlease-reaper.service \
 	src/reaper/sandlease-reaper.timer
 

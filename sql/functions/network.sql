@@ -1,4 +1,5 @@
--- The network of a session: which policies apply, and what was used.
+-- The network of a session: which policies apply, and what was used.  Functions of the
+-- hot path are in PL/pgSQL, which keeps their plans; SQL would plan them for every call.
 
 -- A policy whose presets are replaced by their entries; a preset that was removed is
 -- left out.
@@ -15,10 +16,11 @@ $$;
 
 -- The session's own policy, or its org's default.
 CREATE OR REPLACE FUNCTION network_own(s session)
-RETURNS jsonb LANGUAGE sql STABLE AS $$
-    SELECT coalesce(s.network, o.network, '{"mode": "none"}')
-      FROM org o WHERE o.id = s.tenant
-$$;
+RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN coalesce(s.network, (SELECT o.network FROM org o WHERE o.id = s.tenant),
+        '{"mode": "none"}');
+END $$;
 
 -- 'none', 'allow' or 'open': the narrower of two.
 CREATE OR REPLACE FUNCTION network_narrower(p_a text, p_b text)
@@ -66,9 +68,10 @@ END $$;
 
 -- The class whose limits hold for a session: its sandbox's.
 CREATE OR REPLACE FUNCTION network_class(s session)
-RETURNS text LANGUAGE sql STABLE AS $$
-    SELECT coalesce((SELECT b.class FROM sandbox b WHERE b.id = s.sandbox_id), s.class)
-$$;
+RETURNS text LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN coalesce((SELECT b.class FROM sandbox b WHERE b.id = s.sandbox_id), s.class);
+END $$;
 
 -- The policies that apply to a session, presets replaced: each must allow a connection.
 CREATE OR REPLACE FUNCTION network_policies(s session)
@@ -79,20 +82,23 @@ $$;
 
 -- The mode that a session has in the end.
 CREATE OR REPLACE FUNCTION network_mode(s session)
-RETURNS text LANGUAGE sql STABLE AS $$
-    SELECT network_narrower(network_own(s)->>'mode', c.network_max->>'mode')
-      FROM class c WHERE c.name = network_class(s)
-$$;
+RETURNS text LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_own text := network_own(s)->>'mode';
+BEGIN
+    RETURN CASE WHEN v_own = 'none' THEN 'none' ELSE (
+        SELECT network_narrower(v_own, c.network_max->>'mode')
+          FROM class c WHERE c.name = network_class(s)) END;
+END $$;
 
 -- Whether a class takes something away from a policy.  Lists are compared as written.
 CREATE OR REPLACE FUNCTION network_limits(p_max jsonb, p_own jsonb)
 RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT p_own->>'mode' <> 'none' AND (
-           network_narrower(p_own->>'mode', p_max->>'mode') <> p_own->>'mode'
-           OR (p_max->>'mode' = 'allow' AND p_own->>'mode' = 'allow' AND NOT
-               network_expand(p_max)->'allow' @> (network_expand(p_own)->'allow'))
-           OR (p_max->>'maxRequests')::bigint <
-               coalesce((p_own->>'maxRequests')::bigint, 9223372036854775807))
+    SELECT network_narrower(p_own->>'mode', p_max->>'mode') <> p_own->>'mode'
+        OR (p_max->>'mode' = 'allow' AND p_own->>'mode' = 'allow' AND NOT
+            network_expand(p_max)->'allow' @> (network_expand(p_own)->'allow'))
+        OR coalesce((p_max->>'maxRequests')::bigint <
+            coalesce((p_own->>'maxRequests')::bigint, 9223372036854775807), false)
 $$;
 
 -- The member "network" of a session.  The caller has joined the rows that it needs, so
@@ -100,16 +106,20 @@ $$;
 CREATE OR REPLACE FUNCTION network_json(s session, p_max jsonb, p_org jsonb, u network_use)
 RETURNS json LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    v_own  jsonb := coalesce(s.network, p_org, '{"mode": "none"}');
-    v_mode text := network_narrower(v_own->>'mode', p_max->>'mode');
+    v_own   jsonb := coalesce(s.network, p_org, '{"mode": "none"}');
+    v_mode  text := network_narrower(v_own->>'mode', p_max->>'mode');
+    v_shown jsonb := jsonb_build_object('mode', v_mode);
 BEGIN
-    RETURN jsonb_strip_nulls(jsonb_build_object(
-            'mode', v_mode,
+    IF v_own->>'mode' <> 'none' THEN
+        v_shown := v_shown || jsonb_strip_nulls(jsonb_build_object(
             'allow', CASE WHEN v_mode = 'allow' THEN coalesce(v_own->'allow', p_max->'allow') END,
             'maxRequests', CASE WHEN v_mode <> 'none' THEN least(
                 (v_own->>'maxRequests')::bigint, (p_max->>'maxRequests')::bigint) END,
-            'limitedBy', CASE WHEN network_limits(p_max, v_own) THEN 'class' END))
-        || jsonb_build_object('ports', to_jsonb(u.ports),
+            'limitedBy', CASE WHEN network_limits(p_max, v_own) THEN 'class' END));
+    END IF;
+    RETURN v_shown || jsonb_build_object('ports',
+        CASE WHEN v_mode = 'none' THEN NULL WHEN u.ports = '{}' THEN to_jsonb('all'::text)
+             ELSE to_jsonb(u.ports) END,
             'connections', coalesce(u.connections, 0), 'requests', coalesce(u.requests, 0),
             'bytesIn', coalesce(u.bytes_in, 0), 'bytesOut', coalesce(u.bytes_out, 0),
             'denied', coalesce(u.denied, 0));

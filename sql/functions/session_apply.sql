@@ -77,6 +77,7 @@ BEGIN
            -- only the first start needs these, and after an end no start does
            files_sealed = CASE WHEN NOT t.effects && '{first,wiped}' THEN x.files_sealed END,
            env_sealed = CASE WHEN 'wiped' <> ALL (t.effects) THEN x.env_sealed END,
+           secrets_sealed = CASE WHEN 'wiped' <> ALL (t.effects) THEN x.secrets_sealed END,
            setup_sealed = CASE WHEN 'wiped' <> ALL (t.effects) THEN x.setup_sealed END
      WHERE x.id = p_session;
     now_state := t.to_state;

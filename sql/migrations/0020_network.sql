@@ -31,8 +31,8 @@ INSERT INTO network_preset (name, allow) VALUES
     ('debian', '{deb.debian.org,security.debian.org}'),
     ('github', '{github.com,github.com:22,api.github.com,codeload.github.com,'
         '*.githubusercontent.com,ghcr.io}'),
-    ('anthropic', '{api.anthropic.com}'),
-    ('openai', '{api.openai.com}');
+    ('anthropic', '{api.anthropic.com:443}'),
+    ('openai', '{api.openai.com:443}');
 
 -- Counted by sandlease-egress.  ports: the ports whose connections arrive there; NULL:
 -- it does not serve the session.
@@ -45,4 +45,12 @@ CREATE TABLE network_use (
     denied      bigint      NOT NULL DEFAULT 0,
     ports       integer[],
     changed_at  timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+
+-- The authority whose certificates sandlease-egress shows to sessions with secrets.
+CREATE TABLE network_authority (
+    the_only    boolean     PRIMARY KEY DEFAULT true CHECK (the_only),
+    certificate text        NOT NULL, -- in PEM
+    key_sealed  text        NOT NULL,
+    made_at     timestamptz NOT NULL DEFAULT clock_timestamp()
 );

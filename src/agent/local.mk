@@ -149,6 +149,7 @@ AGENT_SOURCES = \
 	src/agent/watch/tree.c \
 	src/agent/watch/watch.c src/agent/watch/watch.h \
 	src/agent/wrapper/ops.c \
+	src/agent/wrapper/trust.c src/agent/wrapper/trust.h \
 	src/agent/wrapper/wrapper.c src/agent/wrapper/wrapper.h \
 	src/agent/ws/answer.c src/agent/ws/answer.h \
 	src/agent/ws/body.c src/agent/ws/body.h \

@@ -81,6 +81,14 @@ struct conf {
 	int64_t disk_low_mb;
 	int64_t ballast_mb;
 	int64_t disk_account_seconds;
+	char egress_resolver[CONF_STR_MAX];
+	char egress_allow_private[CONF_STR_MAX];
+	char egress_ca_file[CONF_STR_MAX];
+	char egress_proxy[CONF_STR_MAX];
+	int64_t egress_filter; /* 0: where the kernel has one; 1: none */
+	int64_t egress_connections;
+	int64_t egress_connections_total;
+	int64_t egress_mb_per_second;
 };
 
 /*

@@ -14,6 +14,7 @@
 #include "control/capacity.h"
 #include "control/evidence.h"
 #include "control/network_control.h"
+#include "control/network_trust.h"
 #include "control/outcome.h"
 #include "control/setup.h"
 #include "control/snapshot_ref.h"
@@ -92,6 +93,7 @@ launch_read(struct control *ctl, const struct rows *plan, struct launch *l,
 	identity_of(rows_text(plan, 0, "org"), rows_text(plan, 0, "user_id"),
 	    &l->who);
 	l->agent.env = l->env;
+	l->agent.network = l->network;
 	l->agent.intent_ms = ctl->intent_ms;
 	l->agent.commits_as = &l->who;
 	str_copy(l->name, sizeof(l->name), rows_text(plan, 0, "session_name"));
@@ -294,8 +296,10 @@ launch_network(struct control *ctl, struct launch *l, int64_t deadline_ms,
 		return 0;
 	str_copy(s.id, sizeof(s.id), l->target.session);
 	enter_step(l, "network", "attached", deadline_ms);
-	if (network_follow(ctl, &s, deadline_ms, e) < 0)
+	if (network_follow(ctl, &s, deadline_ms, e) < 0 ||
+	    network_trust(ctl, &l->target, deadline_ms, e) < 0)
 		return -1;
+	CRASH_POINT("launch.network");
 	l->given.network = true;
 	return 0;
 }

@@ -16,6 +16,8 @@ libcontrol_a_SOURCES = \
 	src/control/inventory.c src/control/inventory.h \
 	src/control/launch.c src/control/launch.h \
 	src/control/network_control.c src/control/network_control.h \
+	src/control/network_link.c src/control/network_link.h \
+	src/control/network_trust.c src/control/network_trust.h \
 	src/control/outcome.c src/control/outcome.h \
 	src/control/preview_control.c src/control/preview_control.h \
 	src/control/relay_control.c src/control/relay_control.h \

@@ -9,8 +9,9 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "control/network_trust.h"
 
-enum { RETRY_MS = 100, CHANGE_MS = 2000 };
+enum { FROZEN_MS = 100, RETRY_MS = 100, CHANGE_MS = 2000, RESTART_MS = 5000 };
 
 static int
 unavailable(struct err *e)
@@ -28,14 +29,18 @@ connect_egress(const struct control *ctl, struct err *e)
 }
 
 /*
- * Connects before the deadline, or returns -1.  The program may be restarting.
+ * Connects before the deadline, or returns -1.  The program may be restarting,
+ * which takes less than RESTART_MS.
  * It is polled for: no event tells that another process begins to listen.
  */
 static int
 wait_for_egress(const struct control *ctl, int64_t deadline_ms, struct err *e)
 {
+	int64_t patience_ms = clock_ms() + RESTART_MS;
 	int sock;
 
+	if (patience_ms < deadline_ms)
+		deadline_ms = patience_ms;
 	while ((sock = connect_egress(ctl, e)) < 0) {
 		if (clock_left_ms(deadline_ms) <= RETRY_MS)
 			return unavailable(e);
@@ -91,6 +96,7 @@ network_change(struct control *ctl, const char *session, struct err *e)
 {
 	auto_fd int sock = -1;
 	struct session_row s;
+	struct agent_target t;
 	struct err why = { 0 };
 
 	CRASH_POINT("network.intent");
@@ -102,7 +108,13 @@ network_change(struct control *ctl, const char *session, struct err *e)
 	sock = connect_egress(ctl, &why);
 	if (sock < 0)
 		return why.code == CODE_NOT_LISTENING ? 0 : unavailable(e);
-	if (attach(sock, &s, clock_ms() + CHANGE_MS, &why) == 0)
+	t = control_target(&s);
+	if (attach(sock, &s, clock_ms() + CHANGE_MS, &why) == 0 &&
+	    (network_trust(ctl, &t,
+		 clock_ms() + (s.suspended ? FROZEN_MS : CHANGE_MS),
+		 &why) == 0 ||
+		/* a suspended wrapper reads the message after its thaw */
+		(s.suspended && why.code == CODE_TIMED_OUT)))
 		return 0;
 	if (s.state == SESSION_READY) {
 		*e = why;

@@ -253,6 +253,11 @@ network_check(const json_t *body, const char *field, json_t **named,
 
 	if (read_body(body, &b, e) < 0)
 		return wrap_field(e, field);
+	if (json_object_get(body, "mode") == NULL && b.allow == NULL) {
+		err_field(e, "mode",
+		    "is missing; give a mode (none, allow or open) or a list, allow");
+		return wrap_field(e, field);
+	}
 	if (json_array_size(b.allow) > NETWORK_ALLOW_MAX) {
 		err_field(e, "allow", "may have at most %d entries",
 		    NETWORK_ALLOW_MAX);

@@ -18,6 +18,7 @@ struct secret {
 	char host[NETWORK_HOST_MAX + 1]; /* with a dot at its end */
 	char header[SECRET_HEADER_MAX];
 	char value[SECRET_VALUE_MAX];
+	bool plain;
 };
 
 static const struct jfield FIELDS[] = {
@@ -27,6 +28,8 @@ static const struct jfield FIELDS[] = {
 	    SECRET_HEADER_MAX - 1, "name of a header"),
 	JFIELD("value", struct secret, value, J_STR, J_REQUIRED, 1,
 	    SECRET_VALUE_MAX - 1, "its value; never returned"),
+	JFIELD("plain", struct secret, plain, J_BOOL, 0, 0, 0,
+	    "also into requests without TLS"),
 };
 
 /*
@@ -119,8 +122,9 @@ add_secret(const json_t *v, json_t *list, struct err *e)
 		    s.header, host);
 	if (rc == 0)
 		json_array_append_new(list,
-		    json_pack("{s:s, s:s, s:s}", "host", host, "header",
-			s.header, "value", s.value));
+		    json_pack("{s:s, s:s, s:s, s:o*}", "host", host, "header",
+			s.header, "value", s.value, "plain",
+			s.plain ? json_true() : NULL));
 	explicit_bzero(&s, sizeof(s));
 	return rc;
 }
@@ -157,8 +161,9 @@ secrets_names(const json_t *secrets)
 	json_array_foreach(secrets, i, v)
 	{
 		json_array_append_new(names,
-		    json_pack("{s:s, s:s}", "host", json_str(v, "host"),
-			"header", json_str(v, "header")));
+		    json_pack("{s:s, s:s, s:O*}", "host", json_str(v, "host"),
+			"header", json_str(v, "header"), "plain",
+			json_object_get(v, "plain")));
 	}
 	return names;
 }

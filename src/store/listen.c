@@ -64,6 +64,27 @@ listen_wait(struct store *st, int other_fd, int64_t deadline_ms,
 	}
 }
 
+int
+listen_fd(struct store *st)
+{
+	PGconn *conn = store_conn_peek(st);
+
+	return conn != NULL ? PQsocket(conn) : -1;
+}
+
+int
+listen_take(struct store *st, void (*told)(void *ctx, const char *text),
+    void *ctx, struct err *e)
+{
+	PGconn *conn = store_conn_peek(st);
+
+	if (conn == NULL || PQconsumeInput(conn) == 0)
+		return store_conn_lost(st, e);
+	for (PGnotify *n; (n = PQnotifies(conn)) != NULL; PQfreemem(n))
+		told(ctx, n->extra);
+	return 0;
+}
+
 void
 listen_end(struct store *st)
 {

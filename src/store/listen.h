@@ -27,6 +27,15 @@ int listen_begin(struct store *st, const char *channel, struct err *e)
 int listen_wait(struct store *st, int other_fd, int64_t deadline_ms,
     enum listen_why *why, struct err *e) MUST_CHECK;
 
+/*
+ * For a caller with a loop of its own: the descriptor to wait on (-1: there is
+ * no connection), and what has arrived on it.  `told` gets the text of each
+ * notification.
+ */
+int listen_fd(struct store *st);
+int listen_take(struct store *st, void (*told)(void *ctx, const char *text),
+    void *ctx, struct err *e) MUST_CHECK;
+
 /* Best effort: if UNLISTEN fails, the connection is closed. */
 void listen_end(struct store *st);
 

@@ -4,7 +4,7 @@ EXTRA_DIST += src/store/README.md
 
 SQL_STATEMENTS = \
 	sql/statements/admin.sql \
-	sql/statements/auth.sql sql/statements/awake.sql sql/statements/disk.sql \
+	sql/statements/auth.sql sql/statements/awake.sql sql/statements/disk.sql sql/statements/egress.sql \
 	sql/statements/history.sql sql/statements/host.sql sql/statements/lease.sql \
 	sql/statements/port.sql sql/statements/quota.sql \
 	sql/statements/reaper.sql sql/statements/reconcile.sql \
@@ -36,6 +36,7 @@ SQL_FUNCTIONS = \
 	sql/functions/audit.sql \
 	sql/functions/audit_add.sql \
 	sql/functions/disk.sql \
+	sql/functions/egress.sql \
 	sql/functions/event.sql \
 	sql/functions/health.sql \
 	sql/functions/host.sql \

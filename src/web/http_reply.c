@@ -80,7 +80,7 @@ is_bodiless(const struct http_reply *r)
 static bool
 is_chunked(const struct http_reply *r)
 {
-	return r->head.has_coding && !is_bodiless(r);
+	return r->head.has_coding && !is_bodiless(r) && !r->to.no_chunks;
 }
 
 static void
@@ -126,7 +126,10 @@ on_head(struct http_parser *p)
 	if (status < 200)
 		return ++r->interim_count > HTTP_REPLY_INTERIM_MAX ? REFUSE
 								   : NO_BODY;
-	write_head(r, "close");
+	/* without a length the body ends with the connection */
+	r->keeps = r->to.keep_alive &&
+	    (is_bodiless(r) || is_chunked(r) || r->head.has_length);
+	write_head(r, r->keeps ? "keep-alive" : "close");
 	return is_bodiless(r) ? NO_BODY : HAS_BODY;
 }
 
@@ -155,6 +158,7 @@ on_complete(struct http_parser *p)
 	if (is_chunked(r))
 		buf_str(r->out, "0\r\n\r\n");
 	r->complete = true;
+	r->server_keeps = http_should_keep_alive(p) != 0;
 	http_parser_pause(p, 1); /* do not parse further bytes */
 	return 0;
 }

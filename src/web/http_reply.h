@@ -32,8 +32,10 @@ enum http_reply_verdict {
 
 /* Facts of the request; the meaning of a response depends on them. */
 struct http_reply_to {
-	bool head;    /* the method was HEAD: the response has no body */
-	bool upgrade; /* the client asked for it: 101 is allowed */
+	bool head;       /* the method was HEAD: the response has no body */
+	bool upgrade;    /* the client asked for it: 101 is allowed */
+	bool keep_alive; /* the client may send another request */
+	bool no_chunks;  /* the client speaks HTTP/1.0 */
 };
 
 struct http_reply {
@@ -47,6 +49,8 @@ struct http_reply {
 	bool begun;   /* a first byte has been seen */
 	bool started; /* the head has been written */
 	bool complete, upgraded;
+	bool keeps; /* the client was told that it may send another request */
+	bool server_keeps; /* so may we, when the response is complete */
 };
 
 void http_reply_begin(struct http_reply *r, struct http_reply_to to);

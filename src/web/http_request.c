@@ -321,6 +321,22 @@ http_request_pass(struct http_request *r, const char *host, bool close,
 }
 
 bool
+http_method_begins(const char *data, size_t len)
+{
+	static const char *const METHODS[] = {
+#define NAME(number, name, string) #string,
+		HTTP_METHOD_MAP(NAME)
+#undef NAME
+	};
+
+	for (size_t i = 0; i < ARRAY_LEN(METHODS); i++)
+		if (strlen(METHODS[i]) >= len &&
+		    strncasecmp(METHODS[i], data, len) == 0)
+			return true;
+	return false;
+}
+
+bool
 http_request_keeps(const struct http_request *r)
 {
 	return http_should_keep_alive(&r->parser) != 0;

@@ -78,6 +78,9 @@ enum http_request_verdict http_request_take(struct http_request *r,
 void http_request_pass(struct http_request *r, const char *host, bool close,
     const struct http_added *added, size_t count, struct buf *out);
 
+/* Whether the bytes, in any case, may be the beginning of a method. */
+bool http_method_begins(const char *data, size_t len);
+
 /* True when the client allows another request on this connection. */
 bool http_request_keeps(const struct http_request *r);
 

@@ -245,11 +245,11 @@ def what_a_body_says_too_much_is_told():
 
 
 @case
-def git_says_that_there_is_no_network():
+def git_says_how_to_reach_a_host():
     sid = create()["id"]
     doc = container_error(call("POST", at(sid, "/api/git/checkout"), {"repoUrl": "https://github.com/a/b"}),
                           502, "GIT_NETWORK_ERROR")
-    true("no network" in doc["suggestion"] and "suggestion" not in doc["context"], doc)
+    true("network.allow" in doc["suggestion"] and "suggestion" not in doc["context"], doc)
 
 
 @case

@@ -58,6 +58,8 @@ EXTRA_DIST += \
 	%D%/websocket.t \
 	t/lib/awake.py \
 	t/lib/hosts.py \
+	t/lib/internet.py \
+	t/lib/network.py \
 	t/lib/contexts.py \
 	t/lib/filecalls.py \
 	t/lib/pause.c \

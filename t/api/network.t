@@ -13,8 +13,8 @@ import threading
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
-from service import (at, call, create, execute, expect, get, new_key, problem,
-                     running, setting, sql, until, value)
+from service import (at, call, create, execute, expect, get, in_background, new_key,
+                     problem, running, setting, sql, until, value)
 from tap import case, equal, run, true
 
 service.begin()
@@ -124,7 +124,7 @@ def a_policy_is_shown_as_it_was_given():
              {"mode": "allow", "allow": allow, "maxRequests": 20}),
             ({"allow": allow}, {"mode": "allow", "allow": allow}),
             ({"mode": "allow"}, {"mode": "allow", "allow": []}),
-            ({}, {"mode": "none"}),
+            ({"mode": "none"}, {"mode": "none"}),
             ({"mode": "open", "maxRequests": 0}, {"mode": "open"})):
         s = expect(201, wish(isolation="session", network=given, start=False)).json
         equal(s["network"], dict(NOTHING, **shown), repr(given))
@@ -143,6 +143,8 @@ def what_was_used_is_shown():
 
 
 BAD = (
+    ({}, "network.mode"),
+    ({"maxRequests": 5}, "network.mode"),
     ("x", "network"), (5, "network"), ([], "network"),
     ({"mode": "all"}, "network.mode"), ({"mode": None}, "network.mode"),
     ({"allowed": []}, "network.allowed"), ({"allow": "a.b"}, "network.allow"),
@@ -301,7 +303,7 @@ def classes_and_presets_are_listed():
     found = expect(200, call("GET", "/v1/presets", key=STRANGER)).json["presets"]
     equal([p["name"] for p in found],
           ["anthropic", "crates", "debian", "github", "npm", "openai", "pypi"], "presets")
-    equal(found[0], {"name": "anthropic", "allow": ["api.anthropic.com"]}, "one of them")
+    equal(found[0], {"name": "anthropic", "allow": ["api.anthropic.com:443"]}, "one of them")
     expect(401, call("GET", "/v1/presets", key=""))
 
 
@@ -345,19 +347,19 @@ MARK = "9100.%d" % os.getpid()
 
 @case
 def a_policy_that_comes_while_it_starts_is_followed():
-    s = expect(202, call("POST", "/v1/sessions?wait=0", {
-        "isolation": "session", "setup": "{ sleep %s || :; } 2>/dev/null" % MARK})).json
-    until("the setup runs", lambda: get(s["id"])["state"] == "initializing" and running(MARK))
+    start = in_background("POST", "/v1/sessions?wait=60", {
+        "isolation": "session", "name": "late", "setup": "{ sleep %s || :; } 2>/dev/null" % MARK})
+    until("the setup runs", lambda: running(MARK))
+    sid = get_id("late")
     with Egress(b'{"ok": false}') as egress:
-        expect(200, patch(s["id"], network={"mode": "allow", "allow": ["a.example"]}))
+        expect(200, patch(sid, network={"mode": "allow", "allow": ["a.example"]}))
         equal(len(egress.asked), 1, "it is asked at once; a refusal is not the client's matter")
     with Egress() as egress:
         for pid in running(MARK):
             os.kill(pid, signal.SIGTERM)
-        until("it is ready", lambda: get(s["id"])["state"] == "ready")
-        equal(egress.asked, [{"op": "attach", "session": s["id"], "generation": 1}],
+        equal(expect(201, start.join()).json["state"], "ready", "state")
+        equal(egress.asked, [{"op": "attach", "session": sid, "generation": 1}],
               "and again when it is ready")
-    call("DELETE", at(s["id"]))
 
 
 # ---- secrets

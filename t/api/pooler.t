@@ -106,6 +106,7 @@ refuses_all() { # NAME
 	refused "$1" sandlease-api --check
 	refused "$1" sandlease-api
 	refused "$1" sandlease-reaper
+	refused "$1" sandlease-egress
 	refused "$1" sandlease-admin migrate --sql "$STACK_STATE/sql"
 }
 again transaction

@@ -26,7 +26,7 @@ OTHER = VERSION[:-1] + ("8" if VERSION[-1] == "9" else "9")
 
 @case
 def every_program_says_it():
-    for name in ("sandlease-api", "sandlease-reaper", "sandlease-agent",
+    for name in ("sandlease-api", "sandlease-egress", "sandlease-reaper", "sandlease-agent",
                  "sandlease-ws", "sandlease-admin", "sandlease"):
         said = subprocess.run([service.program(name), "--version"],
                               capture_output=True, text=True, check=True)

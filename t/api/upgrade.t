@@ -68,6 +68,8 @@ def the_old_programs_work_on_with_the_new_schema():
     stack("eval", "stack_copy sql &&"
           " install -m 755 $STACK_BUILD/sandlease-admin $STACK_STATE/bin/ && stack_migrate")
     equal(execute(SHARED, "echo hi"), "hi\n", "execute")
+    equal(sql("SELECT DISTINCT network_max->>'mode' FROM class"), [["none"]],
+          "no session gets a network by the upgrade")
     sid = create(isolation="session")["id"]
     expect(200, call("DELETE", at(sid)))
 

@@ -29,6 +29,7 @@ CONDUCTS = "CRASH_PART" not in os.environ
 if not CONDUCTS:
     # no measuring of disk use but on purpose: a point must not be passed by a
     # case by chance; few workers: each connects again when PostgreSQL was killed
+    os.environ["STACK_EGRESS"] = "yes"
     faults.begin("disk_account_seconds = 86400\napi_workers = 6\n")
 
 import audit

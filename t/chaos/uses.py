@@ -396,6 +396,12 @@ def change_the_environment():
 
 
 @use
+def create_with_a_network():
+    return creates(network={"mode": "allow", "allow": ["api.example.com"]}, secrets=[
+        {"host": "api.example.com", "header": "x-key", "value": "secret"}])
+
+
+@use
 def change_the_network():
     return session(lambda s: ask("PATCH", at(s.sid), {"network": {"mode": "none"}}))
 

@@ -39,7 +39,7 @@ check_rule(const char *text)
 		return;
 	}
 	PROMISE(!network_is_preset(text));
-	/* it is written again, and means the same */
+	/* the entry is written again, and means the same */
 	v6 = strchr(r.host, ':') != NULL;
 	snprintf(entry, sizeof(entry), "%s%s%s%s", r.below ? "*." : "",
 	    v6 ? "[" : "", r.host, v6 ? "]" : "");
@@ -48,13 +48,13 @@ check_rule(const char *text)
 	PROMISE(network_rule_parse(entry, &again, &why) == 0);
 	PROMISE(strcmp(r.host, again.host) == 0);
 	PROMISE(r.below == again.below && r.port == again.port);
-	/* it allows the host, or what is below it, and no other */
+	/* the entry allows its host, or what is below it, and no other */
 	PROMISE(network_allows_host(&p, r.host) == !r.below);
 	PROMISE(
 	    network_allows(&p, r.host, r.port != 0 ? r.port : 443) == !r.below);
 	snprintf(entry, sizeof(entry), "x.%s", r.host);
 	PROMISE(network_allows_host(&p, entry) == r.below);
-	snprintf(entry, sizeof(entry), "x%s", r.host);
+	snprintf(entry, sizeof(entry), "evil%s", r.host);
 	PROMISE(!network_allows_host(&p, entry));
 }
 

@@ -7,7 +7,8 @@
 PACKAGES_BUILD=(build-essential autoconf automake pkgconf libfcgi-dev libpq-dev
 	libjansson-dev libcurl4-openssl-dev libsodium-dev libseccomp-dev
 	libarchive-dev libacl1-dev libzstd-dev zlib1g-dev libwebsockets-dev libssl-dev
-	libcap-dev libhttp-parser-dev libpsl-dev libc-ares-dev)
+	libcap-dev libhttp-parser-dev libpsl-dev libc-ares-dev libnftnl-dev
+	libmnl-dev)
 # the last two lines: programs for code in sandboxes
 PACKAGES_RUN=(nginx libnginx-mod-http-js postgresql bubblewrap curl ca-certificates procps
 	publicsuffix git python3

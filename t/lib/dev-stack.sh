@@ -12,7 +12,7 @@
 #   STACK_AGENT_BUILD             the same of programs in sandboxes, if another
 #   STACK_CONF                    more settings, "key = value" lines, which win
 
-readonly STACK_PROGRAMS=(sandlease-api sandlease-reaper sandlease-agent
+readonly STACK_PROGRAMS=(sandlease-api sandlease-egress sandlease-reaper sandlease-agent
 	sandlease-ws sandlease-admin sandlease)
 
 stack_program() { printf '%s/bin/%s' "$STACK_STATE" "$1"; }
@@ -155,6 +155,22 @@ api_start() {
 # wait: then it is killed
 api_stop() { daemon_stop api TERM 30; }
 
+egress_ready() { [ -S "$STACK_RUN/run/egress.sock" ]; }
+
+egress_start() {
+	daemon_alive egress && return 0
+	as "$SVC_USER" rm -f "$STACK_RUN/run/egress.sock"
+	daemon_start egress "$SVC_USER" "$(stack_program sandlease-egress)" \
+		--config "$(stack_conf_file)"
+	daemon_wait egress "$PATIENCE" egress_ready || {
+		show_tail "$STACK_STATE/log/egress.log"
+		die "sandlease-egress did not start"
+	}
+}
+
+# wait: then it is killed
+egress_stop() { daemon_stop egress TERM 10; }
+
 reaper_start() {
 	daemon_alive reaper && return 0
 	daemon_start reaper "$SVC_USER" bash "$(stack_program reaper-loop)" \
@@ -231,6 +247,7 @@ stack_clear() {
 stack_stop() {
 	reaper_stop
 	api_stop
+	egress_stop
 	nginx_stop
 	pg_stop
 	stack_clear

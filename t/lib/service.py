@@ -28,14 +28,17 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(
 STACK_SH = os.path.join(TOP, "t/lib/stack.sh")
 
 
-def begin(conf="", disk_mb=0, cgroup=None):
+def begin(conf="", disk_mb=0, cgroup=None, egress=False):
     """Starts a service for the rest of the test file.  `conf`: settings, one per
     line.  `disk_mb`: the service's state is on a file system of that size, which
-    only root can mount; call cannot_mount() first.  `cgroup`: "none"."""
+    only root can mount; call cannot_mount() first.  `cgroup`: "none".  `egress`:
+    sandboxes may have a network."""
     if "STACK_DIR" not in os.environ:
         os.environ["STACK_CONF"] = conf
         if cgroup:
             os.environ["STACK_CGROUP"] = cgroup
+        if egress:
+            os.environ["STACK_EGRESS"] = "yes"
         before = []
         if disk_mb:
             os.environ["STACK_DISK_MB"] = str(disk_mb)

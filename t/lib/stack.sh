@@ -16,7 +16,7 @@
 # STACK_DISK_MB (its state, PostgreSQL's included, has a file system of that
 # size; needs the right to mount, so run the test below `unshare -m`),
 # STACK_POOLER=session (all programs reach PostgreSQL through PgBouncer),
-# STACK_PLACED (a function, called once the directories are there).
+# STACK_EGRESS=yes (sandboxes may have a network), STACK_PLACED (a function, called once the directories are there).
 # SANDLEASE_FAULTS is passed on to programs (src/common/fault.h).
 # Functions of t/lib/dev-stack.sh work on it: stack_admin, stack_reap,
 # api_stop, api_start, pg_stop, pg_start, pg_psql, nginx_stop, as, ...
@@ -148,6 +148,7 @@ stack_up() {
 	cgroup_delegate "$STACK_NAME"
 	stack_database
 	api_start
+	[ -z "${STACK_EGRESS:-}" ] || egress_start
 	nginx_start
 }
 
@@ -256,6 +257,7 @@ host_on() {
 
 host_stop() {
 	api_stop
+	egress_stop
 	nginx_stop
 	stack_clear
 }

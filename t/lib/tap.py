@@ -72,6 +72,8 @@ def run(tests, *arguments):
     for test in tests:
         try:
             test()
+        except Skip as why:
+            ok(True, "%s # SKIP %s" % (test.__name__.replace("_", " "), why))
         except Exception:  # one broken test must not hide the others
             ok(False, test.__name__.replace("_", " "), traceback.format_exc())
     done()

@@ -26,7 +26,10 @@ STATUS = re.compile(r"(?<![\w=])[45]\d\d\s+(?:`|\.Li )?(\w+_\w+|(?<=`)\w+)")
 CODE = re.compile(r"\bcodes?(?:\s+like)?\s+`(\w+)`")
 CAPITALS = re.compile(r"`([A-Z]+(?:_[A-Z]+)+)`")
 VARIABLES = re.compile(r"SANDLEASE_|PREVIEW_PORT$|PIP_|NPM_|OMP_|PER_SESSION_SANDBOX_ORG_IDS$"
-                       r"|ACME_DIR$|ADDRESS_MAX$|KEY_MAX$|READS_PER_SECOND$")  # of nginx/render
+                       r"|ACME_DIR$|ADDRESS_MAX$|KEY_MAX$|READS_PER_SECOND$"  # of nginx/render
+                       # where programs find certificates
+                       r"|SSL_CERT_FILE$|CURL_CA_|REQUESTS_CA_|GIT_SSL_|CARGO_HTTP_|AWS_CA_|NODE_EXTRA_|DENO_CERT$"
+                       r"|HTTPS_PROXY$")
 
 
 def read(*patterns):

@@ -37,6 +37,8 @@ reaper           common domain store control
 admin            common domain store control
 
 egress/base      common domain
+egress/serve     common web domain egress/base
+egress           common store control egress/base egress/serve
 
 cli              common
 cli/http         common cli
@@ -77,6 +79,8 @@ declare -A LIBRARY=(
 	[http_parser.h]='web'
 	[libpsl.h]='api/serve'
 	[ares.h]='egress/base'
+	[libmnl/libmnl.h]='egress/base' [libnftnl/rule.h]='egress/base' [libnftnl/expr.h]='egress/base'
+	[openssl/evp.h]='egress/base' [openssl/pem.h]='egress/base' [openssl/x509v3.h]='egress/base egress/serve'
 	[openssl/ssl.h]='egress/base egress/serve' [openssl/err.h]='egress/base egress/serve'
 	[libwebsockets.h]='ws'
 	[archive.h]='agent/archive' [archive_entry.h]='agent/archive'

@@ -6,6 +6,7 @@ LINT += \
 	t/lint/config.t \
 	t/lint/cppcheck.t \
 	t/lint/data_plane.t \
+	t/lint/denials.t \
 	t/lint/faults.t \
 	t/lint/format.t \
 	t/lint/hardening.t \

@@ -39,9 +39,10 @@ exposure() {
 	rm -rf "$dir"
 	sed -n 's/.*Overall exposure level for [^:]*: \([0-9.]*\) .*/\1/p' <<<"$score"
 }
-# Debian 12's systemd counts 3.8, 1.7 and 1.7; a newer one has more questions.
-declare -A MOST=([api]=4.0 [reaper]=2.0 [drain]=2.0)
-for u in src/api/sandlease-api src/reaper/sandlease-reaper src/admin/sandlease-drain; do
+# Debian 12's systemd counts 3.8, 1.7, 1.7 and 1.7; a newer one has more questions.
+declare -A MOST=([api]=4.0 [reaper]=2.0 [drain]=2.0 [egress]=2.0)
+for u in src/api/sandlease-api src/reaper/sandlease-reaper src/admin/sandlease-drain \
+	src/egress/sandlease-egress; do
 	most=${MOST[${u##*-}]}
 	if command -v systemd-analyze >/dev/null; then
 		score=$(exposure "$u.service")

@@ -49,6 +49,7 @@ red() {
 . t/mutation/faults.sh
 . t/mutation/faults_service.sh
 . t/mutation/faults_host.sh
+. t/mutation/faults_network.sh
 
 # ---- trying them
 

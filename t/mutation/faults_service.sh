@@ -391,3 +391,27 @@ api api/events "no first work is told" api/gate/first_work.c \
 api api/sessions "nobody goes on with a start" api/serve/starts.c \
 	's/^\t\tstart_move_on\(.*/\t\t(void)ctl;/' \
 	"a start that nobody asks for goes on"
+
+# ---- the network of sessions
+
+unit domain/secrets "a secret may frame the message" domain/secrets.c \
+	's/if \(is_reserved\(s->header\)\)/if (false \&\& is_reserved(s->header))/' \
+	"errors_name_the_member_and_never_the_value"
+unit domain/secrets "a secret has two lines" domain/secrets.c \
+	's/if \(has_controls\(s->value\)\)/if (false \&\& has_controls(s->value))/' \
+	"errors_name_the_member_and_never_the_value"
+api api/network "values of secrets are shown" domain/secrets.c \
+	'/^secrets_names/,/^}/s/json_array_append_new\(names,/json_array_append(names, v); if (false) json_array_append_new(names,/' \
+	"a secret is stored sealed and shown without its value"
+api api/network "secrets are stored in clear" control/control.c \
+	'/^control_add_secrets/,/^}/s/control_seal\(ctl, session, "secrets", secrets\)/(void)session, (void)ctl, json_string(json_text(secrets))/' \
+	"values are nowhere in clear"
+api api/network "a session starts without its network" control/launch.c \
+	'/^bring_up/,/^}/s/return launch_network\(.*/return 0;/' \
+	"a start waits for egress and says when it is missing"
+api api/network "a session fails because egress is down" control/start.c \
+	's/\(s->network && network_ready\(ctl, deadline_ms, e\) < 0\)/false/' \
+	"a start waits for egress and says when it is missing"
+api api/network "a network that comes during a start is forgotten" control/launch_diff.c \
+	's/follow_network\(ctl, t, given, now\);/(void)follow_network;/' \
+	"a policy that comes while it starts is followed"

@@ -229,6 +229,17 @@ states "what was put to sleep is put to sleep" apply \
 	"s/p_fence IN \('suspended', /p_fence IN (/"
 states "what was deleted keeps its secrets" apply \
 	"s/env_sealed = CASE .*/env_sealed = x.env_sealed,/"
+states "what was deleted keeps its headers" apply \
+	"s/secrets_sealed = CASE .*/secrets_sealed = x.secrets_sealed,/"
+
+mutant "a class limits no network" network.t functions/network.sql \
+	"s/SELECT network_narrower\(v_own, c.network_max->>'mode'\)/SELECT v_own/"
+mutant "egress is told one policy only" network.t functions/network.sql \
+	's/jsonb_build_array\(network_expand\(network_own\(s\)\), network_expand\(c.network_max\)\)/jsonb_build_array(network_expand(network_own(s)))/'
+mutant "a preset that is gone stays an entry" network.t functions/network.sql \
+	"s/WHERE x.entry IS NOT NULL OR left.*/WHERE true))/"
+mutant "a new value of a secret is no change" network.t functions/network.sql \
+	's/OR OLD.secrets_sealed IS DISTINCT FROM NEW.secrets_sealed/OR false/'
 
 tell_all
 done_testing

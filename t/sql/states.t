@@ -15,7 +15,7 @@ put() {
 		UPDATE session SET state = '$1', reason = 'why', started_at = 'epoch', ended_at = NULL,
 			busy = true, ran_seconds = 7, suspended_at = NULL, suspend_order = 3,
 			suspend_deadline = NULL, bounce_at = 'epoch', cpu_ms = 1, cpu_at = 'epoch',
-			env_sealed = 'e', files_sealed = 'f', setup_sealed = 's', setup_offset = 9,
+			env_sealed = 'e', secrets_sealed = 'k', files_sealed = 'f', setup_sealed = 's', setup_offset = 9,
 			setup_exit = 1, setup_output = 'o';
 		${2:+UPDATE session SET $2;}
 		ALTER TABLE session ENABLE TRIGGER session_state_changed"
@@ -43,6 +43,7 @@ changed() {
 		CASE WHEN bounce_at IS NULL THEN 'bounced' END,
 		CASE WHEN cpu_ms IS NULL AND cpu_at IS NULL THEN 'cpu' END,
 		CASE WHEN env_sealed IS NULL THEN 'env' END,
+		CASE WHEN secrets_sealed IS NULL THEN 'secrets' END,
 		CASE WHEN files_sealed IS NULL THEN 'files' END,
 		CASE WHEN setup_sealed IS NULL THEN 'setup' END,
 		CASE WHEN setup_offset = 0 AND setup_exit IS NULL THEN 'rewound' END,
@@ -71,7 +72,7 @@ asleep|delete|deleting|s|reason=because
 failed|delete|deleting||reason=because
 lost|delete|deleting||reason=because
 sleeping|stopped|asleep||idle ended
-deleting|removed|deleted||idle ended env files setup
+deleting|removed|deleted||idle ended env secrets files setup
 initializing|gone|asleep|s|reason=because idle ended
 ready|gone|asleep||reason=because idle ended
 sleeping|gone|asleep|s|reason=because idle ended

@@ -52,7 +52,7 @@ UNIT += \
 	t/unit/agent/view_test t/unit/agent/walk_test t/unit/agent/watch_test \
 	t/unit/agent/ws_answer_test t/unit/agent/ws_request_test \
 	t/unit/cli/args_test t/unit/cli/config_test t/unit/cli/duration_test \
-	t/unit/cli/escape_test t/unit/cli/outcome_test t/unit/cli/replay_test \
+	t/unit/cli/escape_test t/unit/cli/network_test t/unit/cli/outcome_test t/unit/cli/replay_test \
 	t/unit/cli/show_test t/unit/cli/stream_test
 
 ## without libagent.a, whose loop has functions of the same names
@@ -60,7 +60,7 @@ EGRESS_LDADD = libegress.a libdomain.a $(LIBCOMMON) $(CARES_LIBS) $(CMOCKA_LIBS)
 t_unit_egress_loop_test_LDADD = $(EGRESS_LDADD)
 t_unit_egress_resolver_test_LDADD = $(EGRESS_LDADD)
 
-## its name servers are asked again sooner
+## when its name servers are asked again is the test's own
 t_unit_egress_resolver_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ares_init_options
 
 ## their clock is the test's own

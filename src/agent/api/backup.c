@@ -284,7 +284,7 @@ upload_parts(struct call *c, const json_t *body, struct backup_call *r,
 	if (check_parts(json_object_get(body, "parts"), st.st_size, e) < 0)
 		return -1;
 	return err_set(e, ERR_UNSUPPORTED, CODE_NO_ROUTE_OUT,
-	    "the sandbox has no network, so it cannot upload; read the archive with files/{path} instead");
+	    "archives are not uploaded from inside; read this one with files/{path} instead");
 }
 
 int

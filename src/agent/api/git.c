@@ -115,8 +115,9 @@ decode(struct call *c, const json_t *body, struct checkout *k, struct err *e)
 
 /* ---- the answer */
 
-static const char NO_NETWORK[] =
-    "Sandboxes have no network.  Bring the repository in with "
+static const char UNREACHABLE[] =
+    "Allow the repository's host in network.allow of the session; @github is a "
+    "preset for github.com.  Or bring the repository in with "
     "`sandlease cp -r DIR NAME:/workspace`, with PUT archive/{path}, or start "
     "from a snapshot that has it.";
 
@@ -132,7 +133,7 @@ set_failure_context(struct call *c, const struct checkout *k,
 	    request_string(o->said.len > 0 ? o->said.data : "", o->said.len));
 	if (e->code == CODE_GIT_NETWORK_ERROR)
 		json_object_set_new(context, "suggestion",
-		    json_string(NO_NETWORK));
+		    json_string(UNREACHABLE));
 	request_context(c, context);
 }
 

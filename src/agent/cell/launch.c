@@ -20,6 +20,7 @@ struct wire {
 	const json_t *env, *user, *ports;
 	int64_t pids, tmp_mb, memory_mb, file_mb, cgroups, log_kb;
 	int64_t shown_memory_mb, shown_cpus;
+	bool network;
 	int log_level, log_format;
 };
 
@@ -39,6 +40,7 @@ static const struct jfield FIELDS[] = {
 	JFIELD("name", struct wire, name, J_STR, 0, 0, LAUNCH_NAME_MAX - 1, "name of the session"),
 	JFIELD("shownMemoryMb", struct wire, shown_memory_mb, J_INT, 0, 0, MEGABYTES_MAX, "memory that programs see"),
 	JFIELD("shownCpus", struct wire, shown_cpus, J_INT, 0, 0, CPUS_MAX, "processors that programs see"),
+	JFIELD("network", struct wire, network, J_BOOL, 0, 0, 0, "may connect to something"),
 	JFIELD("cgroups", struct wire, cgroups, J_INT, 0, 0, CGROUPS_MAX, "cgroup.procs files passed"),
 	JFIELD("logKb", struct wire, log_kb, J_INT, 0, 0, 1 << 20, "maximum size of the log"),
 	JFIELD_ENUM("logLevel", struct wire, log_level, 0, LOG_LEVEL_NAMES, "log level of the wrapper"),
@@ -85,6 +87,7 @@ launch_decode(const json_t *msg, struct launch *out, struct err *e)
 		.file_mb = w.file_mb,
 		.shown_memory_mb = w.shown_memory_mb,
 		.shown_cpus = w.shown_cpus,
+		.network = w.network,
 		.cgroups = w.cgroups,
 		.log_kb = w.log_kb,
 		.log_level = (enum log_level)w.log_level,

@@ -46,6 +46,7 @@ struct launch {
 	int64_t pids, tmp_mb, memory_mb, file_mb;
 	/* limits that programs see (cell/limits_view.h); 0: the host's */
 	int64_t shown_memory_mb, shown_cpus;
+	bool network; /* the session may connect to something */
 	enum log_level log_level;
 	enum log_format log_format;
 	int64_t log_kb;

@@ -29,14 +29,22 @@ enum { PATH_BYTES = 256, OPTIONS_BYTES = 512 };
 static const int CAPABILITIES[] = { CAP_DAC_READ_SEARCH, CAP_DAC_OVERRIDE,
 	CAP_CHOWN, CAP_FOWNER, CAP_MKNOD };
 
-/* Files that the root needs: host names, and settings for one user only. */
+/*
+ * Files that the root needs: host names, the resolver, and settings for one user
+ * only.  One that `replaces` is written at each start: a root file system may
+ * name the resolver of the machine on which it was made.
+ */
 static const struct {
 	const char *path, *text;
+	bool replaces;
 } FILES[] = {
 	{ "/etc/hosts",
-	    "127.0.0.1 localhost sandbox\n::1 localhost ip6-localhost\n" },
+	    "127.0.0.1 localhost sandbox\n::1 localhost ip6-localhost\n",
+	    false },
+	{ "/etc/resolv.conf", "nameserver 127.0.0.1\n", true },
 	/* apt would download as the user _apt, which a cell cannot have */
-	{ "/etc/apt/apt.conf.d/00sandlease", "APT::Sandbox::User \"root\";\n" },
+	{ "/etc/apt/apt.conf.d/00sandlease", "APT::Sandbox::User \"root\";\n",
+	    false },
 };
 
 /* ---- mounts moved from the sandbox's root into the new one */
@@ -302,14 +310,17 @@ lock_sysctls(struct err *e)
 	return 0;
 }
 
-/* Writes the FILES that are missing; ignores errors such as a full disk. */
+/* Writes the FILES that are missing or replaced; ignores errors such as a full disk. */
 static void
 write_files(void)
 {
 	for (size_t i = 0; i < ARRAY_LEN(FILES); i++) {
-		auto_fd int fd = open(FILES[i].path,
-		    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+		auto_fd int fd = -1;
 
+		if (FILES[i].replaces)
+			unlink(FILES[i].path);
+		fd = open(FILES[i].path,
+		    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
 		if (fd >= 0)
 			(void)!write(fd, FILES[i].text, strlen(FILES[i].text));
 	}

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "agent/base/capability.h"
+#include "common/base64.h"
 #include "common/channel.h"
 #include "common/mem.h"
 
@@ -23,8 +24,11 @@ enum {
 	BACKLOG = 1024,
 	DNS_PORT = 53,
 	PROXY_PORT = 3128,
+	REDIRECT_PORT = 3129,
 	STANDIN_BITS = 15,
-	PATH_BYTES = 64
+	PATH_BYTES = 64,
+	MESSAGES_MAX = 32768, /* bytes of netlink messages of the host */
+	KERNEL_MS = 5000      /* for the kernel to confirm them */
 };
 
 static const char OWN_ADDRESS[] = "198.18.0.1";
@@ -32,16 +36,23 @@ static const char OWN_ADDRESS[] = "198.18.0.1";
 /* A socket to open; the name says what it is for. */
 struct opening {
 	const char *name;
-	in_addr_t address; /* in host order */
+	int family;
+	bool any; /* bound to every address, not only to the loopback's */
 	int type;
 	uint16_t port;
 };
 
 /* clang-format off */
 static const struct opening BASE[] = {
-	{ "dns",   INADDR_LOOPBACK, SOCK_DGRAM,  DNS_PORT },
-	{ "dns",   INADDR_LOOPBACK, SOCK_STREAM, DNS_PORT },
-	{ "proxy", INADDR_LOOPBACK, SOCK_STREAM, PROXY_PORT },
+	{ "dns",   AF_INET, false, SOCK_DGRAM,  DNS_PORT },
+	{ "dns",   AF_INET, false, SOCK_STREAM, DNS_PORT },
+	{ "proxy", AF_INET, false, SOCK_STREAM, PROXY_PORT },
+};
+
+/* with a packet filter */
+static const struct opening REDIRECTED[] = {
+	{ "redirect", AF_INET,  false, SOCK_STREAM, REDIRECT_PORT },
+	{ "redirect", AF_INET6, false, SOCK_STREAM, REDIRECT_PORT },
 };
 /* clang-format on */
 
@@ -51,6 +62,7 @@ struct batch {
 	json_t *names; /* [{"name", "port", "stream"}] in the order of fds */
 	int fds[CHANNEL_FDS_MAX];
 	size_t count;
+	bool filter; /* the packet filter brings all connections */
 };
 
 /* ---- the address and the route, by netlink */
@@ -125,26 +137,82 @@ add_address(struct err *e)
 				    : 0;
 }
 
-/* Delivers packets to every address here, or no longer. */
+/* Adds or removes a route to every address over the loopback device. */
 static int
-route_all(bool on, struct err *e)
+route_all(unsigned char family, unsigned char type, bool on)
 {
+	bool local = type == RTN_LOCAL;
 	struct netlink_request r = {
 		.head = { .nlmsg_len = NLMSG_LENGTH(sizeof(struct rtmsg)),
 		    .nlmsg_type = on ? RTM_NEWROUTE : RTM_DELROUTE,
 		    .nlmsg_flags = on ? NLM_F_CREATE | NLM_F_REPLACE : 0 },
-		.body.route = { .rtm_family = AF_INET,
-		    .rtm_table = RT_TABLE_LOCAL,
+		.body.route = { .rtm_family = family,
+		    .rtm_table = local ? RT_TABLE_LOCAL : RT_TABLE_MAIN,
 		    .rtm_protocol = RTPROT_STATIC,
-		    .rtm_scope = RT_SCOPE_HOST,
-		    .rtm_type = RTN_LOCAL },
+		    .rtm_scope = local ? RT_SCOPE_HOST : RT_SCOPE_LINK,
+		    .rtm_type = type },
 	};
 	unsigned device = if_nametoindex("lo");
 
 	add_attribute(&r, RTA_OIF, &device, sizeof(device));
-	if (send_request(&r) == 0 || (!on && errno == ESRCH))
-		return 0;
-	return err_errno(e, "route");
+	return send_request(&r) == 0 || (!on && errno == ESRCH) ? 0 : -1;
+}
+
+/* Delivers packets to every address here, or no longer. */
+static int
+deliver_all(bool on, struct err *e)
+{
+	return route_all(AF_INET, RTN_LOCAL, on) < 0 ? err_errno(e, "route")
+						     : 0;
+}
+
+/* ---- the packet filter */
+
+/*
+ * Sends netlink messages that the host has made, on a new socket, and waits
+ * for the kernel to confirm them.  Returns the socket; -1 if it refuses one, as
+ * a kernel without nf_tables does.
+ */
+static int
+send_messages(const char *base64)
+{
+	auto_buf struct buf bytes = { 0 };
+	auto_fd int fd =
+	    socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_NETFILTER);
+	const struct timeval patience = { .tv_sec = KERNEL_MS / 1000 };
+	struct {
+		struct nlmsghdr head;
+		struct nlmsgerr outcome;
+		char rest[256];
+	} answer;
+
+	if (fd < 0 || !base64_decode(&bytes, base64, strlen(base64)) ||
+	    bytes.len > MESSAGES_MAX ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience,
+		sizeof(patience)) < 0 ||
+	    send(fd, bytes.data, bytes.len, 0) < 0 ||
+	    recv(fd, &answer, sizeof(answer), 0) <
+		(ssize_t)(sizeof(answer.head) + sizeof(answer.outcome.error)))
+		return -1;
+	return answer.head.nlmsg_type == NLMSG_ERROR &&
+		answer.outcome.error == 0
+	    ? take_fd(&fd)
+	    : -1;
+}
+
+/*
+ * Sets up the packet filter.  Only then packets get a route: they are either
+ * redirected or refused by it.  Without IPv6 there is nothing to route.
+ */
+static bool
+set_filter(const char *rules)
+{
+	auto_fd int fd = rules[0] != '\0' ? send_messages(rules) : -1;
+
+	if (fd < 0 || route_all(AF_INET, RTN_UNICAST, true) < 0)
+		return false;
+	(void)!route_all(AF_INET6, RTN_UNICAST, true);
+	return true;
 }
 
 /* ---- sockets */
@@ -153,10 +221,16 @@ static int
 open_socket(const struct opening *o)
 {
 	auto_fd int fd =
-	    socket(AF_INET, o->type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	struct sockaddr_in a = { .sin_family = AF_INET,
+	    socket(o->family, o->type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_in v4 = { .sin_family = AF_INET,
 		.sin_port = htons(o->port),
-		.sin_addr.s_addr = htonl(o->address) };
+		.sin_addr.s_addr =
+		    htonl(o->any ? INADDR_ANY : INADDR_LOOPBACK) };
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6,
+		.sin6_port = htons(o->port),
+		.sin6_addr = in6addr_loopback };
+	bool is_v6 = o->family == AF_INET6;
+	const void *a = is_v6 ? (const void *)&v6 : &v4;
 	int on = 1;
 
 	/* connections of the last egress may still be in TIME_WAIT */
@@ -164,7 +238,7 @@ open_socket(const struct opening *o)
 	    (o->type == SOCK_STREAM &&
 		setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) <
 		    0) ||
-	    bind(fd, (const struct sockaddr *)&a, sizeof(a)) < 0 ||
+	    bind(fd, a, is_v6 ? sizeof(v6) : sizeof(v4)) < 0 ||
 	    (o->type == SOCK_STREAM && listen(fd, BACKLOG) < 0))
 		return -1;
 	return take_fd(&fd);
@@ -173,8 +247,8 @@ open_socket(const struct opening *o)
 static int
 send_batch(struct batch *b, bool more, struct err *e)
 {
-	auto_json json_t *msg = json_pack("{s:b, s:b, s:o}", "ok", 1, "more",
-	    more, "sockets", b->names);
+	auto_json json_t *msg = json_pack("{s:b, s:b, s:b, s:o}", "ok", 1,
+	    "more", more, "filter", b->filter, "sockets", b->names);
 	int rc = channel_send(b->reply_fd, msg, b->fds, b->count, e);
 
 	for (size_t i = 0; i < b->count; i++)
@@ -184,6 +258,20 @@ send_batch(struct batch *b, bool more, struct err *e)
 	return rc;
 }
 
+static int
+keep_socket(struct batch *b, const struct opening *o, int fd, struct err *e)
+{
+	if (b->count == CHANNEL_FDS_MAX && send_batch(b, true, e) < 0) {
+		close(fd);
+		return -1;
+	}
+	b->fds[b->count++] = fd;
+	json_array_append_new(b->names,
+	    json_pack("{s:s, s:i, s:b}", "name", o->name, "port", (int)o->port,
+		"stream", o->type == SOCK_STREAM));
+	return 0;
+}
+
 /*
  * Opens a socket and adds it to the batch.  A port that a program of the tenant
  * already has is left out; so is one that egress has from an earlier message.
@@ -191,20 +279,36 @@ send_batch(struct batch *b, bool more, struct err *e)
 static int
 add_socket(struct batch *b, const struct opening *o, struct err *e)
 {
-	int fd;
+	int fd = open_socket(o);
 
-	if (b->count == CHANNEL_FDS_MAX && send_batch(b, true, e) < 0)
-		return -1;
-	fd = open_socket(o);
+	if (fd < 0 && errno == EADDRINUSE)
+		return 0;
+	if (fd < 0 && o->family == AF_INET6) /* this kernel has no IPv6 */
+		return 0;
 	if (fd < 0)
-		return errno == EADDRINUSE
-		    ? 0
-		    : err_errno(e, "socket for port %u", o->port);
-	b->fds[b->count++] = fd;
-	json_array_append_new(b->names,
-	    json_pack("{s:s, s:i, s:b}", "name", o->name, "port", (int)o->port,
-		"stream", o->type == SOCK_STREAM));
+		return err_errno(e, "socket for port %u", o->port);
+	return keep_socket(b, o, fd, e);
+}
+
+static int
+add_sockets(struct batch *b, const struct opening *list, size_t count,
+    struct err *e)
+{
+	for (size_t i = 0; i < count; i++)
+		if (add_socket(b, &list[i], e) < 0)
+			return -1;
 	return 0;
+}
+
+/* A socket on which the kernel reports what the filter refuses. */
+static int
+add_log(struct batch *b, const char *request, struct err *e)
+{
+	static const struct opening LOG = { .name = "log" };
+	int fd = send_messages(request);
+
+	/* without it packets are refused, too, and nobody hears of them */
+	return fd < 0 ? 0 : keep_socket(b, &LOG, fd, e);
 }
 
 static int
@@ -216,7 +320,7 @@ add_ports(struct batch *b, const json_t *ports, struct err *e)
 	json_array_foreach(ports, i, v)
 	{
 		json_int_t port = json_integer_value(v);
-		const struct opening o = { "port", INADDR_ANY, SOCK_STREAM,
+		const struct opening o = { "port", AF_INET, true, SOCK_STREAM,
 			(uint16_t)port };
 
 		if (port < 1 || port > UINT16_MAX || i >= PORTS_MAX)
@@ -240,6 +344,7 @@ enter_namespace(pid_t pid, struct err *e)
 	snprintf(path, sizeof(path), "/proc/%d/ns/net", (int)pid);
 	/* the cell's first process is not dumpable */
 	if (capability_use(CAP_SYS_PTRACE, true) < 0 ||
+	    capability_use(CAP_NET_BIND_SERVICE, true) < 0 ||
 	    (ns = open(path, O_RDONLY | O_CLOEXEC)) < 0 ||
 	    setns(ns, CLONE_NEWNET) < 0)
 		return err_errno(e, "cannot enter the cell's network");
@@ -252,13 +357,20 @@ serve_request(pid_t pid, const json_t *msg, struct batch *b, struct err *e)
 	bool base = json_is_true(json_object_get(msg, "base"));
 	bool open_mode = json_is_true(json_object_get(msg, "open"));
 
-	if (enter_namespace(pid, e) < 0 || add_address(e) < 0 ||
-	    route_all(open_mode, e) < 0)
+	if (enter_namespace(pid, e) < 0 || add_address(e) < 0)
 		return -1;
-	for (size_t i = 0; base && i < ARRAY_LEN(BASE); i++)
-		if (add_socket(b, &BASE[i], e) < 0)
+	if (base && add_sockets(b, BASE, ARRAY_LEN(BASE), e) < 0)
+		return -1;
+	b->filter = set_filter(json_str(msg, "rules"));
+	if (b->filter) {
+		if (base &&
+		    (add_sockets(b, REDIRECTED, ARRAY_LEN(REDIRECTED), e) < 0 ||
+			add_log(b, json_str(msg, "log"), e) < 0))
 			return -1;
-	if (add_ports(b, json_object_get(msg, "ports"), e) < 0)
+		return send_batch(b, false, e);
+	}
+	if (deliver_all(open_mode, e) < 0 ||
+	    add_ports(b, json_object_get(msg, "ports"), e) < 0)
 		return -1;
 	return send_batch(b, false, e);
 }
@@ -276,6 +388,12 @@ run_child(pid_t pid, const json_t *msg, int reply_fd)
 		(void)!channel_send(reply_fd, reply, NULL, 0, &ignored);
 	}
 	_exit(0);
+}
+
+void
+network_prepare(void)
+{
+	(void)!capability_use(CAP_NET_BIND_SERVICE, false);
 }
 
 int

@@ -460,6 +460,7 @@ static const struct op OPS[] = {
 	CELL("prove", EXACT, op_forward),
 	CELL("write", EXACT, op_forward),
 	CELL("env", EXACT, op_forward),
+	CELL("trust", EXACT, op_forward),
 	CELL("setup", EXACT, op_forward),
 	CELL("keep", EXACT, op_forward),
 	CELL("status", EXACT, op_forward),

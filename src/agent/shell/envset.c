@@ -28,6 +28,27 @@ static char user_name[33] = "user";
 static char session[ID_MAX];
 static char session_name[SESSION_NAME_MAX];
 static char cpus[24];
+static bool has_network;
+
+/*
+ * Variables that lead programs to certificates.  Some replace a program's own
+ * list, others add to it.
+ */
+static const struct {
+	const char *name;
+	bool adds;
+} TRUST[] = {
+	{ "SSL_CERT_FILE", false },      /* OpenSSL, Go, Python's ssl, Ruby */
+	{ "CURL_CA_BUNDLE", false },     /* curl */
+	{ "REQUESTS_CA_BUNDLE", false }, /* requests, pip */
+	{ "GIT_SSL_CAINFO", false },
+	{ "CARGO_HTTP_CAINFO", false },
+	{ "AWS_CA_BUNDLE", false },
+	{ "DENO_CERT", true },
+	{ "NODE_EXTRA_CA_CERTS", true },
+};
+static const char *trusted, *trusted_bundle; /* NULL: no certificates */
+static int64_t trust_seq;
 
 static bool
 name_ok(const char *s)
@@ -202,6 +223,22 @@ envset_merge(const json_t *env, bool whole, struct err *e)
 	return rc;
 }
 
+static const char *
+trust_file(size_t i)
+{
+	return TRUST[i].adds ? trusted : trusted_bundle;
+}
+
+void
+envset_trust(const char *authority, const char *bundle)
+{
+	lock_take(&lock);
+	trusted = authority;
+	trusted_bundle = bundle;
+	trust_seq = ++last_seq;
+	lock_drop(&lock);
+}
+
 int64_t
 envset_script(int64_t since, struct buf *to)
 {
@@ -211,6 +248,9 @@ envset_script(int64_t since, struct buf *to)
 	for (size_t i = 0; i < var_count; i++)
 		if (vars[i].seq > since)
 			script_export(to, vars[i].name, vars[i].value);
+	for (size_t i = 0; trust_seq > since && i < ARRAY_LEN(TRUST); i++)
+		if (find_var(TRUST[i].name) == NULL)
+			script_export(to, TRUST[i].name, trust_file(i));
 	now = last_seq;
 	lock_drop(&lock);
 	return now;
@@ -221,6 +261,7 @@ envset_open(const struct envset_session *s)
 {
 	str_copy(session, sizeof(session), s->id);
 	str_copy(session_name, sizeof(session_name), s->name);
+	has_network = s->network;
 	if (s->cpus > 0)
 		snprintf(cpus, sizeof(cpus), "%" PRId64, s->cpus);
 	if (str_made_of(s->user,
@@ -282,11 +323,11 @@ add_all(struct environment *n)
 		/* /usr is read-only unless root: install in the home directory */
 		{ "NPM_CONFIG_PREFIX", root ? "" : "/home/user/.local" },
 		/*
-		 * A cell has no network: npm would retry for more than a minute,
-		 * pip for ten seconds.  pip names the reason only if it retries.
+		 * Without a network npm would retry for more than a minute, pip
+		 * for ten seconds.  pip names the reason only if it retries.
 		 */
-		{ "NPM_CONFIG_FETCH_RETRIES", "0" },
-		{ "PIP_RETRIES", "1" },
+		{ "NPM_CONFIG_FETCH_RETRIES", has_network ? "" : "0" },
+		{ "PIP_RETRIES", has_network ? "" : "1" },
 		/* nproc(1) reads OMP_NUM_THREADS too */
 		{ "OMP_NUM_THREADS", cpus },
 		{ "GOMAXPROCS", cpus },
@@ -305,6 +346,9 @@ add_all(struct environment *n)
 		if (vars[i].value != NULL &&
 		    !is_ours(vars[i].name, OURS, ARRAY_LEN(OURS)))
 			add_default(n, vars[i].name, vars[i].value);
+	for (size_t i = 0; trusted != NULL && i < ARRAY_LEN(TRUST); i++)
+		if (find_var(TRUST[i].name) == NULL)
+			add_default(n, TRUST[i].name, trust_file(i));
 }
 
 char **

@@ -27,6 +27,7 @@ struct envset_session {
 	const char *id, *name; /* name "": none */
 	const char *user;
 	int64_t cpus; /* how many threads runtimes should start; 0: not set */
+	bool network; /* package managers may reach something */
 };
 
 /* Called once, before the first process of the tenant is started. */
@@ -41,6 +42,12 @@ int envset_check(const json_t *env, const char *field, struct err *e)
 
 /* Merges a checked object.  `whole`: unsets all variables not in it. */
 int envset_merge(const json_t *env, bool whole, struct err *e) MUST_CHECK;
+
+/*
+ * Leads programs to certificates: `authority` is a file with those to be trusted
+ * in addition, `bundle` one with all.  Variables of the session win.
+ */
+void envset_trust(const char *authority, const char *bundle);
 
 /*
  * Appends a script with all changes after number `since`; returns the number of

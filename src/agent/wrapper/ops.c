@@ -19,6 +19,7 @@
 #include "agent/shell/envset.h"
 #include "agent/shell/exec.h"
 #include "agent/shell/shell.h"
+#include "agent/wrapper/trust.h"
 #include "agent/wrapper/wrapper.h"
 #include "agent/ws/door.h"
 #include "common/clock.h"
@@ -159,6 +160,13 @@ op_env(struct op *op, json_t *reply, struct err *e)
 		return -1;
 	return envset_merge(env,
 	    json_is_true(json_object_get(op->msg, "whole")), e);
+}
+
+static int
+op_trust(struct op *op, json_t *reply, struct err *e)
+{
+	(void)reply;
+	return trust_write(json_str(op->msg, "certificate"), e);
 }
 
 static const struct jfield SETUP[] = {
@@ -336,6 +344,7 @@ static const struct {
 	{ "prove", op_prove },
 	{ "write", op_write },
 	{ "env", op_env },
+	{ "trust", op_trust },
 	{ "setup", op_setup },
 	{ "keep", op_snapshot_export },
 	{ "status", op_status },

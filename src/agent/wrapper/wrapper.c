@@ -80,7 +80,8 @@ begin_serving(struct err *e)
 	envset_open(&(struct envset_session){ .id = l.session,
 	    .name = l.name,
 	    .user = l.user,
-	    .cpus = l.shown_cpus });
+	    .cpus = l.shown_cpus,
+	    .network = l.network });
 	fcntl(WRAPPER_MEMINFO, F_SETFD, FD_CLOEXEC);
 	if (l.shown_memory_mb > 0)
 		limits_view_open(WRAPPER_MEMINFO, l.shown_memory_mb);

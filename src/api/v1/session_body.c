@@ -52,7 +52,7 @@ const struct jfield CREATE_FIELDS[] = {
 	F("wakeOnPreview", wake_on_preview, J_BOOL, 0, 0, "a preview request wakes it"),
 	F("baseUrl", base_url, J_STR, 8, 256, "origin of its preview URLs; set once"),
 	F("network", network, J_OBJ, 0, 3, "{mode: none, allow or open; allow: [host, *.host, host:port, @preset]; maxRequests}: what it may connect to; without it, as the org says"),
-	F("secrets", secrets, J_ARR, 0, SECRETS_MAX, "[{host, header, value}]: the header is added to its requests for the host, outside of the sandbox; sealed, values are never returned"),
+	F("secrets", secrets, J_ARR, 0, SECRETS_MAX, "[{host, header, value, plain}]: the header is added to its requests for the host, outside of the sandbox, if they use TLS or it is `plain`; sealed, values are never returned"),
 	F("start", start, J_BOOL, 0, 0, "false: it is registered, and the first call into it starts it"),
 };
 #undef F
@@ -66,7 +66,7 @@ const struct jfield PATCH_FIELDS[] = {
 	JFIELD("labels", struct patch_body, labels, J_OBJ, 0, 0, LABELS_MAX, "merged; null removes"),
 	JFIELD("env", struct patch_body, env, J_OBJ, 0, 0, ENV_MAX, "merged and exported into living shells; null removes"),
 	JFIELD("network", struct patch_body, network, J_OBJ, J_NULLABLE, 0, 3, "{mode, allow, maxRequests}, replaced as a whole; null: as the org says"),
-	JFIELD("secrets", struct patch_body, secrets, J_ARR, 0, 0, SECRETS_MAX, "[{host, header, value}], replaced as a whole; [] removes all"),
+	JFIELD("secrets", struct patch_body, secrets, J_ARR, 0, 0, SECRETS_MAX, "[{host, header, value, plain}], replaced as a whole; [] removes all"),
 	JFIELD("baseUrl", struct patch_body, base_url, J_STR, 0, 8, 256, "set once"),
 };
 const struct jfield SLEEP_FIELDS[] = {

@@ -43,19 +43,27 @@ static const char *const REFUSED_V6[] = {
 	"3fff::/20",     /* documentation */
 };
 
+void
+address_from(int family, const void *ip, struct address *out)
+{
+	*out = (struct address){ .v4 = family == AF_INET };
+	if (!out->v4) {
+		memcpy(&out->ip, ip, sizeof(out->ip));
+		return;
+	}
+	out->ip.s6_addr[10] = out->ip.s6_addr[11] = 0xff;
+	memcpy(&out->ip.s6_addr[12], ip, sizeof(struct in_addr));
+}
+
 bool
 address_parse(const char *text, struct address *out)
 {
-	struct in_addr v4;
+	struct in6_addr ip;
+	int family = strchr(text, ':') != NULL ? AF_INET6 : AF_INET;
 
-	*out = (struct address){ .v4 = false };
-	if (inet_pton(AF_INET6, text, &out->ip) == 1)
-		return true;
-	if (inet_pton(AF_INET, text, &v4) != 1)
+	if (inet_pton(family, text, &ip) != 1)
 		return false;
-	out->v4 = true;
-	out->ip.s6_addr[10] = out->ip.s6_addr[11] = 0xff;
-	memcpy(&out->ip.s6_addr[12], &v4, sizeof(v4));
+	address_from(family, &ip, out);
 	return true;
 }
 
@@ -152,12 +160,24 @@ is_public(const struct address *a)
 }
 
 bool
+address_is_standin(const struct address *a)
+{
+	return is_in_text(a, "198.18.0.0/15");
+}
+
+bool
+address_listed(const struct address *a, const struct address_list *l)
+{
+	for (size_t i = 0; i < l->count; i++)
+		if (address_in(a, &l->range[i]))
+			return true;
+	return false;
+}
+
+bool
 address_allowed(const struct address *a, const struct address_list *exceptions)
 {
-	for (size_t i = 0; i < exceptions->count; i++)
-		if (address_in(a, &exceptions->range[i]))
-			return true;
-	return is_public(a);
+	return address_listed(a, exceptions) || is_public(a);
 }
 
 /*

@@ -42,6 +42,8 @@ int address_list_parse(const char *text, struct address_list *out,
     struct err *e) MUST_CHECK;
 
 bool address_parse(const char *text, struct address *out);
+/* From a `struct in_addr` or a `struct in6_addr`. */
+void address_from(int family, const void *ip, struct address *out);
 void address_print(const struct address *a, char out[ADDRESS_TEXT_MAX]);
 
 /* The socket address for connect(); returns its length. */
@@ -50,6 +52,11 @@ socklen_t address_socket(const struct address *a, uint16_t port,
 
 /* An IPv4 address in IPv6 form (::ffff:a.b.c.d) is in no range. */
 bool address_in(const struct address *a, const struct address_range *r);
+
+/* Whether it is one of 198.18.0.0/15. */
+bool address_is_standin(const struct address *a);
+
+bool address_listed(const struct address *a, const struct address_list *l);
 
 /* True when the address is public or one of the exceptions. */
 bool address_allowed(const struct address *a,

@@ -198,18 +198,15 @@ finish_query(struct resolver_query *q, const struct resolved *r)
 static bool
 copy_address(const struct sockaddr *from, struct address *to)
 {
-	*to = (struct address){ .v4 = from->sa_family == AF_INET };
-	if (from->sa_family == AF_INET6) {
-		to->ip = ((const struct sockaddr_in6 *)(const void *)from)
-			     ->sin6_addr;
-		return true;
-	}
-	if (!to->v4)
+	const struct sockaddr_in *v4 = (const void *)from;
+	const struct sockaddr_in6 *v6 = (const void *)from;
+
+	if (from->sa_family == AF_INET)
+		address_from(AF_INET, &v4->sin_addr, to);
+	else if (from->sa_family == AF_INET6)
+		address_from(AF_INET6, &v6->sin6_addr, to);
+	else
 		return false;
-	to->ip.s6_addr[10] = to->ip.s6_addr[11] = 0xff;
-	memcpy(&to->ip.s6_addr[12],
-	    &((const struct sockaddr_in *)(const void *)from)->sin_addr,
-	    sizeof(struct in_addr));
 	return true;
 }
 

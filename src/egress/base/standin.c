@@ -101,6 +101,15 @@ standin_name(const struct standins *t, struct in_addr address)
 	return t->size > 0 ? find_slot(t, address)->name : NULL;
 }
 
+const char *
+standin_at(const struct standins *t, const struct address *a)
+{
+	struct in_addr v4;
+
+	memcpy(&v4, &a->ip.s6_addr[12], sizeof(v4));
+	return standin_name(t, v4);
+}
+
 void
 standins_free(struct standins *t)
 {

@@ -15,6 +15,7 @@
 #include <stdint.h>
 
 #include "domain/network.h"
+#include "egress/base/address.h"
 
 enum { STANDINS_MAX = 4096 }; /* names of one session */
 
@@ -33,6 +34,9 @@ const struct in_addr *standin_of(struct standins *t, const char *host);
 
 /* The name whose stand-in this is; NULL: it was not given to any. */
 const char *standin_name(const struct standins *t, struct in_addr address);
+
+/* The same for an address of 198.18.0.0/15. */
+const char *standin_at(const struct standins *t, const struct address *a);
 
 void standins_free(struct standins *t);
 

@@ -306,6 +306,20 @@ agent_kill(const struct provider *p, const struct agent_target *t, int wait_ms,
 }
 
 int
+agent_network(const struct provider *p, const struct agent_target *t,
+    const struct agent_network *n, struct err *e)
+{
+	struct agent_question q = { .op = "network", .body = agent_body(t) };
+
+	json_object_set_new(q.body, "base", json_boolean(n->base));
+	json_object_set_new(q.body, "rules", json_string(n->rules));
+	json_object_set_new(q.body, "log", json_string(n->log));
+	json_object_set_new(q.body, "open", json_boolean(n->open));
+	json_object_set_new(q.body, "ports", json_deep_copy(n->ports));
+	return agent_ask_send(p, t->sandbox, t->incarnation, &q, e);
+}
+
+int
 agent_freeze(const struct provider *p, const struct agent_target *t,
     int64_t order, int fd, const char *frozen, const char *thawed,
     int64_t deadline_ms, struct err *e)
@@ -392,6 +406,16 @@ agent_interrupt_shell(const struct provider *p, const struct agent_target *t,
 
 	json_object_set_new(q.body, "shell", json_string(shell));
 	return ask_interrupt(p, t, &q, deadline_ms, count, e);
+}
+
+int
+agent_trust(const struct provider *p, const struct agent_target *t,
+    const char *certificate, int64_t deadline_ms, struct err *e)
+{
+	struct agent_question q = { .op = "trust", .body = agent_body(t) };
+
+	json_object_set_new(q.body, "certificate", json_string(certificate));
+	return ask_done(p, t, &q, deadline_ms, e);
 }
 
 int

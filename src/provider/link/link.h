@@ -33,6 +33,7 @@ struct agent_launch {
 	int64_t ports[AGENT_PORTS_MAX]; /* ports that get a relay at once */
 	size_t port_count;
 	const struct identity *commits_as; /* borrowed; for git; may be NULL */
+	bool network;                      /* may connect to something */
 	const char *name; /* borrowed; the session's name; may be NULL */
 	/* out: AGENT_VERSION_MAX bytes, "" for a longer version; may be NULL */
 	char *version;
@@ -90,6 +91,15 @@ enum agent_op {
 struct agent_life {
 	char session[ID_MAX];
 	int64_t generation;
+};
+
+/* Sockets that init opens in a session's network. */
+struct agent_network {
+	bool base;           /* resolver, proxy and packet filter, too */
+	const char *rules;   /* borrowed; netlink messages in base64 */
+	const char *log;     /* borrowed; the same, for its reports */
+	bool open;           /* without a filter: deliver every address */
+	const json_t *ports; /* borrowed; ... and listen on these ports */
 };
 
 /* A socket's file name, and the session and generation in it. */
@@ -158,6 +168,14 @@ int agent_kill(const struct provider *p, const struct agent_target *t,
     MUST_CHECK;
 
 /*
+ * Asks init for sockets in the session's network and does not wait: init
+ * answers on the connection, with a few sockets in each message.  One with
+ * `base` stays open until the cell ends.  Returns the connection.
+ */
+int agent_network(const struct provider *p, const struct agent_target *t,
+    const struct agent_network *n, struct err *e) MUST_CHECK;
+
+/*
  * Has init freeze the cell by writing `frozen` to `fd`.  init keeps `fd` and
  * writes `thawed` to it on agent_thaw(), and before it ends the cell.
  */
@@ -203,6 +221,10 @@ void agent_cells_all(const struct provider *p, int64_t deadline_ms,
 int agent_env(const struct provider *p, const struct agent_target *t,
     const json_t *env, bool whole, int64_t deadline_ms, struct err *e)
     MUST_CHECK;
+
+/* Has the wrapper trust a certificate authority, in PEM. */
+int agent_trust(const struct provider *p, const struct agent_target *t,
+    const char *certificate, int64_t deadline_ms, struct err *e) MUST_CHECK;
 
 /*
  * Starts a session's setup unless it has been started, and reads its output and

@@ -170,15 +170,15 @@ launch_body(const struct provider *p, const struct sandbox_spec *s,
 		json_array_append_new(ports, json_integer(l->ports[i]));
 	return json_pack(
 	    "{s:s, s:I, s:I, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I,"
-	    " s:s*, s:{s:s, s:s*, s:s*}, s:s, s:s, s:I, s:o, s:I}",
+	    " s:b, s:s*, s:{s:s, s:s*, s:s*}, s:s, s:s, s:I, s:o, s:I}",
 	    "session", t->session, "generation", (json_int_t)t->generation,
 	    "intentMs", (json_int_t)l->intent_ms, "instance", t->instance,
 	    "env", env, "pids", (json_int_t)own.pids, "tmpMb",
 	    (json_int_t)tmp_mb(s), "memoryMb", (json_int_t)own.memory_mb,
 	    "fileMb", (json_int_t)s->disk_mb, "shownMemoryMb",
 	    (json_int_t)s->memory_mb, "shownCpus", (json_int_t)own.shown_cpus,
-	    "name", l->name, "user", "name", "user", "gitName",
-	    who != NULL ? who->name : NULL, "gitEmail",
+	    "network", l->network, "name", l->name, "user", "name", "user",
+	    "gitName", who != NULL ? who->name : NULL, "gitEmail",
 	    who != NULL ? who->email : NULL, "logLevel",
 	    LOG_LEVEL_NAMES[p->conf->log_level], "logFormat",
 	    LOG_FORMAT_NAMES[p->conf->log_format], "logKb",

@@ -108,7 +108,7 @@ static const struct option ROOT_USER[] = {
 
 /* Paths of /etc that sandboxes see if the root has them; mounts cost time. */
 static const char *const ETC[] = {
-	"/etc/alternatives", "/etc/fonts", "/etc/ld.so.cache", "/etc/localtime", "/etc/matplotlibrc", "/etc/ssl/certs", "/etc/ssl/openssl.cnf",
+	"/etc/alternatives", "/etc/fonts", "/etc/java-17-openjdk", "/etc/java-21-openjdk", "/etc/ld.so.cache", "/etc/localtime", "/etc/matplotlibrc", "/etc/ssl/certs", "/etc/ssl/openssl.cnf",
 };
 
 static const struct option DEVICES[] = {

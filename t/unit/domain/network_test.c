@@ -75,6 +75,92 @@ names_are_bounded(void **state)
 	assert_false(network_host(name, 254, form));
 }
 
+static void
+an_entry_has_one_meaning_or_none(void **state)
+{
+	static const struct {
+		const char *entry, *host; /* NULL: refused */
+		bool below;
+		uint16_t port;
+	} CASES[] = {
+		{ "A.example", "a.example", false, 0 },
+		{ "a.example.:443", "a.example", false, 443 },
+		{ "*.A.example", "a.example", true, 0 },
+		{ "*.a.example:65535", "a.example", true, 65535 },
+		{ "192.0.2.1", "192.0.2.1", false, 0 },
+		{ "192.0.2.1:1", "192.0.2.1", false, 1 },
+		{ "::1", "::1", false, 0 },
+		{ "[::1]", "::1", false, 0 },
+		{ "[2001:DB8::1]:22", "2001:db8::1", false, 22 },
+		/* eight groups without brackets are an address, not a port */
+		{ "1:2:3:4:5:6:7:80", "1:2:3:4:5:6:7:80", false, 0 },
+		{ "", NULL, false, 0 },
+		{ ":443", NULL, false, 0 },
+		{ "*", NULL, false, 0 },
+		{ "*.", NULL, false, 0 },
+		{ "*:443", NULL, false, 0 },
+		{ "*.*", NULL, false, 0 },
+		{ "*.*.example", NULL, false, 0 },
+		{ "*a.example", NULL, false, 0 },
+		{ "a.*", NULL, false, 0 },
+		{ "**.example", NULL, false, 0 },
+		{ "*..example", NULL, false, 0 },
+		{ "*.192.0.2.1", NULL, false, 0 },
+		{ "[*.::1]", NULL, false, 0 },
+		{ "*.[::1]:80", NULL, false, 0 },
+		{ "[a.example]:80", NULL, false, 0 },
+		{ "[192.0.2.1]:80", NULL, false, 0 },
+		{ "[::1", NULL, false, 0 },
+		{ "[::1]80", NULL, false, 0 },
+		{ "[::1]:", NULL, false, 0 },
+		{ "[::1]:80:80", NULL, false, 0 },
+		{ "[]:80", NULL, false, 0 },
+		{ "a.example:80:80", NULL, false, 0 },
+		{ "a.example:+80", NULL, false, 0 },
+		{ "a.example: 80", NULL, false, 0 },
+		{ "a.example:80 ", NULL, false, 0 },
+		{ " a.example", NULL, false, 0 },
+		{ "a.example\n", NULL, false, 0 },
+		{ "a.example,b.example", NULL, false, 0 },
+		{ "a%2eexample", NULL, false, 0 },
+		{ "192.0.2.0/24", NULL, false, 0 },
+		{ "fe80::1%lo", NULL, false, 0 },
+		{ "@npm", NULL, false, 0 },
+		{ "a.example?x", NULL, false, 0 },
+		{ "a.example#x", NULL, false, 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		struct network_rule r;
+		const char *why = NULL;
+		int rc = network_rule_parse(CASES[i].entry, &r, &why);
+
+		if ((rc == 0) != (CASES[i].host != NULL))
+			fail_msg("\"%s\"", CASES[i].entry);
+		if (rc < 0)
+			continue;
+		assert_string_equal(r.host, CASES[i].host);
+		assert_int_equal(r.below, CASES[i].below);
+		assert_int_equal(r.port, CASES[i].port);
+	}
+}
+
+static void
+a_preset_has_a_plain_name(void **state)
+{
+	(void)state;
+	assert_true(network_is_preset("@npm"));
+	assert_true(network_is_preset("@a-1"));
+	assert_true(network_is_preset("@1234567890123456789012345678901"));
+	assert_false(network_is_preset("@12345678901234567890123456789012"));
+	assert_false(network_is_preset("@"));
+	assert_false(network_is_preset("npm"));
+	assert_false(network_is_preset("@Npm"));
+	assert_false(network_is_preset("@npm/x"));
+	assert_false(network_is_preset("@@npm"));
+}
+
 static json_t *
 parse(const char *text)
 {
@@ -169,6 +255,7 @@ a_connection_is_compared_with_host_and_port(void **state)
 		{ "a.b.packages.example.org", 80, true, true },
 		{ "packages.example.org", 443, false, false },
 		{ "xpackages.example.org", 443, false, false },
+		{ "evilpackages.example.org", 443, false, false },
 		{ "git.example.com", 22, true, true },
 		{ "git.example.com", 443, false, true },
 		{ "203.0.113.7", 5432, true, true },
@@ -195,6 +282,42 @@ a_connection_is_compared_with_host_and_port(void **state)
 	assert_int_equal(ports[2], 443);
 	assert_int_equal(ports[3], 5432);
 	assert_int_equal(network_ports(&p, ports, 2), 2);
+}
+
+static void
+a_list_is_bounded(void **state)
+{
+	auto_json json_t *body = json_pack("{s:[]}", "allow");
+	json_t *allow = json_object_get(body, "allow");
+	char entry[NETWORK_ENTRY_MAX + 1];
+	struct err e = { 0 };
+
+	(void)state;
+	for (int i = 0; i < NETWORK_ALLOW_MAX; i++)
+		json_array_append_new(allow, json_string("a.example"));
+	assert_int_equal(network_check(body, "network", NULL, &e), 0);
+	json_array_append_new(allow, json_string("a.example"));
+	assert_int_equal(network_check(body, "network", NULL, &e), -1);
+	assert_string_equal(e.field, "network.allow");
+	memset(entry, 'a', sizeof(entry));
+	entry[NETWORK_ENTRY_MAX] = '\0';
+	json_array_clear(allow);
+	json_array_append_new(allow, json_string(entry));
+	assert_int_equal(network_check(body, "network", NULL, &e), -1);
+	assert_string_equal(e.field, "network.allow[0]");
+}
+
+static void
+a_wildcard_names_no_address(void **state)
+{
+	struct network_rule r = { .host = "1", .below = true };
+	const struct network_policy p = { .mode = NETWORK_ALLOW,
+		.rules = &r,
+		.count = 1 };
+
+	(void)state;
+	assert_false(network_allows(&p, "192.0.2.1", 443));
+	assert_true(network_allows(&p, "a.1", 443));
 }
 
 static void
@@ -230,7 +353,11 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(names_and_addresses_have_one_form),
 		cmocka_unit_test(names_are_bounded),
+		cmocka_unit_test(an_entry_has_one_meaning_or_none),
+		cmocka_unit_test(a_preset_has_a_plain_name),
 		cmocka_unit_test(a_body_is_checked),
+		cmocka_unit_test(a_list_is_bounded),
+		cmocka_unit_test(a_wildcard_names_no_address),
 		cmocka_unit_test(a_list_alone_means_allow),
 		cmocka_unit_test(a_connection_is_compared_with_host_and_port),
 		cmocka_unit_test(modes_without_a_list),

@@ -120,7 +120,7 @@ a_timer_that_another_clears_does_not_fire(void **state)
 	assert_int_equal(first.fired, 1);
 	assert_int_equal(second.fired, 0);
 	assert_int_equal(L.timers, 0);
-	/* its own is over already */
+	/* a timer that fires is over already */
 	first.clears = &first;
 	loop_set(&L, &first.timer, now);
 	loop_round(&L, NULL);

@@ -1,0 +1,78 @@
+/*
+ * process.h: the struct that the files about rows share.
+ */
+#ifndef SANDLEASE_EGRESS_PROCESS_H
+#define SANDLEASE_EGRESS_PROCESS_H
+
+#include <sys/queue.h>
+
+#include "control/control.h"
+#include "egress/base/loop.h"
+#include "store/store.h"
+
+/* A session that the serving process has. */
+struct attached {
+	TAILQ_ENTRY(attached) link;
+	char session[ID_MAX];
+	int64_t generation;
+};
+
+TAILQ_HEAD(attached_list, attached);
+
+struct rows_process {
+	const struct conf *conf;
+	struct store *store;
+	struct control ctl;
+	struct loop loop;
+	struct loop_watch listen_watch, database_watch, serve_watch;
+	struct loop_timer again_timer;
+	int listen_fd; /* owned: workers connect here */
+	int serve_fd;  /* owned; -1: it does not run */
+	pid_t serve_pid;
+	struct attached_list attached;
+	struct buf log;    /* asks for reports of packet filters; in base64 */
+	json_t *unwritten; /* owned; counts that the database did not take */
+};
+
+/* ---- attached.c */
+
+struct attached *attached_find(struct rows_process *p, const char *session);
+void attached_set(struct rows_process *p, const char *session,
+    int64_t generation);
+void attached_drop(struct rows_process *p, const char *session,
+    int64_t generation);
+void attached_forget(struct rows_process *p);
+
+/* ---- body.c */
+
+/* A file without a name that has the text; a message has no room for it. */
+int body_fd(const json_t *body, struct err *e);
+
+/* ---- follow.c */
+
+/*
+ * Makes the network of a session follow its row.  The serving process answers
+ * `waiter` (-1: none) when that is done; it stays the caller's.
+ */
+int follow(struct rows_process *p, const char *session, int waiter,
+    struct err *e) MUST_CHECK;
+void follow_all(struct rows_process *p);
+/* Tells a worker what became of its request. */
+void follow_answer(int waiter, bool ok, const char *why);
+
+/* ---- authority_row.c */
+
+/* Sends the installation's certificate authority, which is made if need be. */
+int authority_send(struct rows_process *p, struct err *e) MUST_CHECK;
+
+/* ---- reports.c */
+
+/* Writes what the serving process says. */
+void reports_take(struct rows_process *p, const json_t *msg);
+
+/* ---- callers.c */
+
+/* A worker connects. */
+void callers_accept(struct rows_process *p);
+
+#endif

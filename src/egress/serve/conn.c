@@ -1,0 +1,297 @@
+/*
+ * conn.c: a connection of a sandbox: which host it means, whether the session
+ * may reach that, and how it ends.  What its first bytes say is in look.c.
+ */
+#include <arpa/inet.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <linux/netfilter_ipv4.h>
+#include <linux/netfilter_ipv6/ip6_tables.h>
+#include <netinet/tcp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/channel.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "common/str.h"
+#include "egress/serve/serve.h"
+
+enum {
+	FIRST_MS = 30 * 1000, /* for the client's first bytes */
+	HALF_MS = 600 * 1000, /* for one end, after the other's */
+	ACCEPTS = 64,         /* in a row */
+	TENANT_SHARE = 2,     /* a tenant has at most 1/2 of all connections */
+};
+
+struct conn *
+conn_find(struct session *s, int64_t id)
+{
+	struct conn *c = TAILQ_FIRST(&s->conns);
+
+	while (c != NULL && c->id != id)
+		c = TAILQ_NEXT(c, link);
+	return c;
+}
+
+/* ---- protocols */
+
+/* The language of the client decides how its bytes are handled. */
+static void
+set_protocol(struct conn *c)
+{
+	static const struct protocol *const PROTOCOLS[] = { [SPEAKS_UNKNOWN] =
+								&LOOK,
+		[SPEAKS_RAW] = &RELAY,
+		[SPEAKS_TLS] = &RELAY,
+		[SPEAKS_HTTP] = NULL };
+
+	protocol_end(c);
+	c->protocol = PROTOCOLS[c->speaks];
+	if (c->protocol == NULL)
+		http_open(c, c->client.ssl != NULL ? HTTP_IN_TLS : HTTP_DIRECT);
+}
+
+/* ---- steps */
+
+/* Reads and drops what still comes, until the client has closed, too. */
+static void
+step_leaving(struct conn *c)
+{
+	struct egress *g = c->of->of;
+	ssize_t n = -1;
+
+	if (side_flush(&c->client) == 0)
+		n = side_read(&c->client, g->read_buffer,
+		    sizeof(g->read_buffer));
+	if (n < 0 || c->client.ended ||
+	    side_watch(&g->loop, &c->client, true) < 0)
+		conn_close(c, n < 0);
+}
+
+/* Watches both sides for what can be done next. */
+static int
+watch_sides(struct conn *c)
+{
+	struct loop *l = &c->of->of->loop;
+
+	if (side_watch(l, &c->client, c->protocol->wants_client(c)) < 0)
+		return -1;
+	return c->upstream == UPSTREAM_OPEN
+	    ? side_watch(l, &c->server, c->protocol->wants_server(c))
+	    : 0;
+}
+
+/* Both ends have been passed on. */
+static bool
+is_over(const struct conn *c)
+{
+	return c->client.shut && c->server.shut;
+}
+
+void
+conn_step(struct conn *c)
+{
+	enum speaks before = c->speaks;
+	int rc;
+
+	if (c->leaving) {
+		step_leaving(c);
+		return;
+	}
+	rc = c->protocol->step(c);
+	if (c->of == NULL || c->leaving)
+		return;
+	if (rc == 0 && c->speaks != before) {
+		set_protocol(c);
+		conn_step(c);
+		return;
+	}
+	if (rc < 0 || is_over(c) || watch_sides(c) < 0) {
+		conn_close(c, rc < 0);
+		return;
+	}
+	if (c->protocol == &RELAY && (c->client.ended || c->server.ended))
+		conn_give_up_after(c, HALF_MS);
+}
+
+/* The connection to the server has changed. */
+static void
+on_reached(struct conn *c, enum upstream_result result, const char *text)
+{
+	switch (result) {
+	case UPSTREAM_READY:
+		conn_step(c);
+		break;
+	case UPSTREAM_REFUSED:
+		conn_deny(c, DENY_PRIVATE_ADDRESS, text);
+		break;
+	case UPSTREAM_FAILED:
+		conn_fail(c, text);
+		break;
+	}
+}
+
+static void
+on_time(struct loop_timer *t)
+{
+	struct conn *c =
+	    (struct conn *)(void *)((char *)t - offsetof(struct conn, timer));
+
+	if (!upstream_timed_out(c))
+		conn_close(c, true);
+}
+
+static void
+on_client(struct loop_watch *w, uint32_t events)
+{
+	struct side *s = (struct side *)(void *)w;
+	struct conn *c = s->owner;
+
+	if ((events & EPOLLRDHUP) != 0)
+		s->hung_up = true;
+	conn_step(c);
+}
+
+/* ---- the beginning */
+
+/* The address to which the client has connected. */
+static bool
+find_address(const struct listener *l, int fd, struct address *to,
+    uint16_t *port)
+{
+	struct sockaddr_storage a = { 0 };
+	const struct sockaddr_in *v4 = (const void *)&a;
+	const struct sockaddr_in6 *v6 = (const void *)&a;
+	socklen_t len = sizeof(a);
+
+	if (getsockname(fd, (struct sockaddr *)&a, &len) < 0)
+		return false;
+	len = sizeof(a);
+	if (l->kind == LISTENER_REDIRECT &&
+	    (a.ss_family == AF_INET
+		    ? getsockopt(fd, SOL_IP, SO_ORIGINAL_DST, &a, &len)
+		    : getsockopt(fd, SOL_IPV6, IP6T_SO_ORIGINAL_DST, &a,
+			  &len)) < 0)
+		return false; /* made to the listener itself */
+	if (a.ss_family == AF_INET) {
+		address_from(AF_INET, &v4->sin_addr, to);
+		*port = ntohs(v4->sin_port);
+	} else {
+		address_from(AF_INET6, &v6->sin6_addr, to);
+		*port = ntohs(v6->sin6_port);
+	}
+	return true;
+}
+
+/* Which host the client means by that address. */
+static bool
+find_host(struct conn *c, const struct address *to)
+{
+	const char *name;
+
+	address_print(to, c->host);
+	if (!address_is_standin(to))
+		return true;
+	name = standin_at(&c->of->standins, to);
+	if (name != NULL)
+		return str_copy(c->host, sizeof(c->host), name);
+	conn_deny(c, DENY_UNKNOWN_ADDRESS, NULL);
+	return false;
+}
+
+static void
+begin_direct(struct conn *c, const struct address *to)
+{
+	if (!find_host(c, to))
+		return;
+	/* else denied when a text can be returned */
+	if (!look_first(c)) {
+		if (!policy_allows(c->of, c->host, c->port)) {
+			conn_deny(c, DENY_NOT_ALLOWED, NULL);
+			return;
+		}
+		if (!policy_is_strict(c->of) &&
+		    !policy_has_secret(c->of, c->host))
+			c->speaks = SPEAKS_RAW;
+		c->unchecked = c->speaks == SPEAKS_RAW;
+	}
+	set_protocol(c);
+	conn_step(c);
+}
+
+/* Whether the tenant has more than its share while others want some. */
+static bool
+has_share(const struct session *s)
+{
+	struct egress *g = s->of;
+	size_t share = (size_t)g->conf->egress_connections_total / TENANT_SHARE;
+	const struct session *other = TAILQ_FIRST(&g->sessions);
+	size_t count = 0;
+
+	if (g->conn_count < share)
+		return true;
+	for (; other != NULL; other = TAILQ_NEXT(other, link))
+		if (str_equal(other->tenant, s->tenant))
+			count += other->conn_count;
+	return count < share &&
+	    g->conn_count < (size_t)g->conf->egress_connections_total;
+}
+
+static void
+begin_conn(struct listener *l, int fd)
+{
+	struct session *s = l->of;
+	struct egress *g = s->of;
+	struct address to;
+	struct conn *c = xcalloc(1, sizeof(*c));
+	int on = 1;
+
+	c->of = s;
+	c->id = ++g->next_id;
+	c->timer.fire = on_time;
+	c->reached = on_reached;
+	side_open(&c->server, -1, c, NULL);
+	side_open(&c->client, fd, c, on_client);
+	TAILQ_INSERT_TAIL(&s->conns, c, link);
+	s->conn_count++;
+	g->conn_count++;
+	s->use.connections++;
+	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	conn_give_up_after(c, FIRST_MS);
+	if (!find_address(l, fd, &to, &c->port)) {
+		conn_close(c, true);
+		return;
+	}
+	if (s->conn_count > (size_t)g->conf->egress_connections ||
+	    !has_share(s)) {
+		conn_deny(c, DENY_TOO_MANY, NULL);
+		return;
+	}
+	if (l->kind != LISTENER_PROXY) {
+		begin_direct(c, &to);
+		return;
+	}
+	c->speaks = SPEAKS_HTTP;
+	http_open(c, HTTP_PROXY);
+	conn_step(c);
+}
+
+void
+conn_accept(struct listener *l)
+{
+	for (int i = 0; i < ACCEPTS; i++) {
+		int fd =
+		    accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+		if (fd < 0) {
+			if (channel_accept_must_pause(errno))
+				listener_pause(l);
+			return;
+		}
+		begin_conn(l, fd);
+	}
+}

@@ -1,0 +1,172 @@
+/* end.c: how a connection ends, and how requests are counted before. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/clock.h"
+#include "common/str.h"
+#include "egress/serve/serve.h"
+
+enum {
+	LEAVE_MS = 2000,   /* for the client to read its last answer */
+	COUNTING_MAX = 16, /* requests of a session; the queue is for all */
+	STATUS_BAD_GATEWAY = 502
+};
+
+void
+protocol_end(struct conn *c)
+{
+	if (c->protocol != NULL && c->protocol->release != NULL)
+		c->protocol->release(c);
+	c->protocol = NULL;
+}
+
+static void
+release_conn(void *owner)
+{
+	free(owner);
+}
+
+void
+conn_close(struct conn *c, bool reset)
+{
+	struct egress *g = c->of->of;
+
+	loop_clear(&g->loop, &c->timer);
+	upstream_close(c, reset);
+	side_close(&g->loop, &c->client, reset);
+	protocol_end(c);
+	TAILQ_REMOVE(&c->of->conns, c, link);
+	c->of->conn_count--;
+	g->conn_count--;
+	c->of = NULL;
+	loop_bury(&g->loop, c, release_conn);
+}
+
+void
+conn_give_up_after(struct conn *c, int64_t ms)
+{
+	loop_set(&c->of->of->loop, &c->timer, clock_ms() + ms);
+}
+
+/* The client may still send: a reset would make it lose our last bytes. */
+void
+conn_leave(struct conn *c)
+{
+	struct egress *g = c->of->of;
+
+	c->leaving = true;
+	c->waiting = false;
+	upstream_close(c, true);
+	conn_give_up_after(c, LEAVE_MS);
+	if (side_finish(&c->client) < 0 ||
+	    side_watch(&g->loop, &c->client, true) < 0)
+		conn_close(c, true);
+}
+
+/* Says it in the protocol's own form, if that has one. */
+static void
+refuse(struct conn *c, int status, const char *text)
+{
+	if (c->protocol != NULL && c->protocol->refuse != NULL &&
+	    c->protocol->refuse(c, status, text))
+		conn_leave(c);
+	else
+		conn_close(c, true);
+}
+
+void
+conn_deny(struct conn *c, enum denial why, const char *detail)
+{
+	char text[SERVE_TEXT_MAX];
+
+	deny(c->of, why, c->host, c->port, detail);
+	denial_text(why, c->host, text);
+	refuse(c, denial_status(why), text);
+}
+
+void
+conn_fail(struct conn *c, const char *why)
+{
+	char text[SERVE_TEXT_MAX];
+
+	snprintf(text, sizeof(text), "network_failed: %s: %s", c->host, why);
+	refuse(c, STATUS_BAD_GATEWAY, text);
+}
+
+void
+conn_refuse(struct conn *c, int status, const char *text)
+{
+	refuse(c, status, text);
+}
+
+/* ---- counting */
+
+static void
+deny_uncounted(struct conn *c, const char *outcome)
+{
+	c->waiting = false;
+	conn_deny(c,
+	    str_equal(outcome, "exceeded") ? DENY_EXCEEDED : DENY_NOT_COUNTED,
+	    NULL);
+}
+
+static void
+ask(struct conn *c)
+{
+	struct session *s = c->of;
+
+	c->unasked = false;
+	if (tell(s->of,
+		json_pack("{s:s, s:s, s:I, s:I}", "op", "reserve", "session",
+		    s->id, "generation", (json_int_t)s->generation, "conn",
+		    (json_int_t)c->id)))
+		s->counting++;
+	else
+		deny_uncounted(c, "unknown");
+}
+
+bool
+conn_count(struct conn *c)
+{
+	struct session *s = c->of;
+
+	if (c->counted) {
+		c->counted = false;
+		return true;
+	}
+	if (c->waiting)
+		return false;
+	if (!s->limited) {
+		s->use.requests++;
+		return true;
+	}
+	c->waiting = c->unasked = true;
+	if (s->counting < COUNTING_MAX)
+		ask(c);
+	return false;
+}
+
+void
+conn_count_next(struct session *s)
+{
+	struct conn *c = TAILQ_FIRST(&s->conns);
+
+	if (s->counting > 0)
+		s->counting--;
+	while (c != NULL && !c->unasked)
+		c = TAILQ_NEXT(c, link);
+	if (c != NULL)
+		ask(c);
+}
+
+bool
+conn_counted(struct conn *c, const char *outcome)
+{
+	if (!str_equal(outcome, "ok")) {
+		deny_uncounted(c, outcome);
+		return false;
+	}
+	c->waiting = false;
+	c->counted = true;
+	return true;
+}

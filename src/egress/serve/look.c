@@ -1,0 +1,214 @@
+/*
+ * look.c: looks at a client's first bytes, without taking them.
+ *
+ * Where a list of names is enforced, the name must be the one that the client
+ * tells the server: in TLS the server name, in HTTP the header Host.  Else a
+ * server with many names would give access to all of them.
+ */
+#include <ctype.h>
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+
+#include "common/str.h"
+#include "egress/base/sni.h"
+#include "egress/serve/serve.h"
+#include "web/http_request.h"
+
+enum {
+	TLS_HANDSHAKE = 0x16,
+	METHOD_MAX = 32, /* letters of a method */
+	HTTP_PORT = 80,
+	TLS_PORT = 443
+};
+
+enum first { FIRST_MORE, FIRST_TLS, FIRST_HTTP, FIRST_OTHER };
+
+/*
+ * Whether the client must name the target's host: a list of names is enforced,
+ * or a secret is for this host only.
+ */
+static bool
+is_checked(const struct conn *c)
+{
+	return policy_is_strict(c->of) || policy_has_secret(c->of, c->host);
+}
+
+/*
+ * Whether the client speaks first, so that nothing is done before.  On ports 80
+ * and 443 it does; with other protocols the server may.
+ */
+bool
+look_first(const struct conn *c)
+{
+	return c->port == HTTP_PORT || (c->port == TLS_PORT && is_checked(c));
+}
+
+/*
+ * Whether the bytes begin with a line that a server might take for one of HTTP:
+ * a word, a space and, somewhere behind it, " HTTP/".  Some servers skip empty
+ * lines before it, or take a line that the standard does not know; our parser
+ * refuses those.
+ */
+static enum first
+read_line(const char *data, size_t len)
+{
+	size_t begin = 0, word, n;
+	const char *end;
+
+	while (begin < len && memchr(" \t\r\n", data[begin], 4) != NULL)
+		begin++;
+	data += begin;
+	len -= begin;
+	end = memchr(data, '\n', len);
+	n = end != NULL ? (size_t)(end - data) : len;
+	for (word = 0; word < n && isalpha((unsigned char)data[word]); word++)
+		;
+	if (word == n && end == NULL)
+		return http_method_begins(data, word) ? FIRST_MORE
+						      : FIRST_OTHER;
+	if (word == 0 || word >= METHOD_MAX || word == n || data[word] != ' ')
+		return FIRST_OTHER;
+	for (size_t i = word; i + 6 <= n; i++)
+		if (strncasecmp(data + i, " HTTP/", 6) == 0)
+			return FIRST_HTTP;
+	if (end != NULL)
+		return FIRST_OTHER;
+	return begin + len < SERVE_PEEK_MAX ? FIRST_MORE : FIRST_HTTP;
+}
+
+/* Tells the protocol of the bytes, and in TLS also whether they are for the right host. */
+static enum first
+judge(struct conn *c, const char *data, size_t len, enum denial *why,
+    char name[NETWORK_HOST_MAX])
+{
+	enum sni_result r;
+
+	*why = DENIAL__MAX;
+	name[0] = '\0';
+	if ((unsigned char)data[0] != TLS_HANDSHAKE)
+		return read_line(data, len);
+	r = sni_read((const uint8_t *)data, len, name);
+	if (r == SNI_MORE)
+		return FIRST_MORE;
+	if (!is_checked(c))
+		return FIRST_TLS;
+	/* an address has no name that a client could send */
+	if (r == SNI_FOUND ? !str_equal(name, c->host)
+			   : r == SNI_BAD || !network_is_address(c->host))
+		*why = DENY_SERVER_NAME;
+	return FIRST_TLS;
+}
+
+/* Wakes us only when more bytes are there than we have seen. */
+static void
+wait_for_more(struct conn *c, size_t seen)
+{
+	int low = (int)seen + 1;
+
+	setsockopt(c->client.fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low));
+}
+
+/* The host has secrets, so its requests must be read. */
+static int
+begin_termination(struct conn *c)
+{
+	if (!terminate_client(c))
+		return -1;
+	c->speaks = SPEAKS_HTTP;
+	return 0;
+}
+
+static int
+decide(struct conn *c, enum first is, enum denial why, const char *name)
+{
+	wait_for_more(c, 0);
+	c->client.tells_end = false;
+	loop_clear(&c->of->of->loop, &c->timer);
+	c->unchecked = !is_checked(c);
+	if (is == FIRST_HTTP) {
+		c->speaks = SPEAKS_HTTP; /* each request is checked there */
+		return 0;
+	}
+	c->speaks = is == FIRST_TLS ? SPEAKS_TLS : SPEAKS_RAW;
+	if (!policy_allows(c->of, c->host, c->port))
+		why = DENY_NOT_ALLOWED;
+	else if (is == FIRST_OTHER && look_first(c) && is_checked(c))
+		why = DENY_PROTOCOL;
+	if (why != DENIAL__MAX)
+		conn_deny(c, why, name[0] != '\0' ? name : NULL);
+	else if (is == FIRST_TLS && policy_has_secret(c->of, c->host))
+		return begin_termination(c);
+	return 0;
+}
+
+static int
+look_at(struct conn *c)
+{
+	char *data = c->of->of->read_buffer;
+	char name[NETWORK_HOST_MAX] = "";
+	enum denial why = DENIAL__MAX;
+	enum first is;
+	ssize_t n;
+
+	c->client.tells_end = true;
+	n = recv(c->client.fd, data, SERVE_PEEK_MAX, MSG_PEEK);
+	if (n < 0)
+		return errno == EAGAIN || errno == EINTR ? 0 : -1;
+	if (n == 0) { /* a client that only listens */
+		c->client.hung_up = true;
+		if (c->upstream == UPSTREAM_OPEN)
+			return decide(c, FIRST_OTHER, why, name);
+		return c->upstream == UPSTREAM_NONE && !c->waiting ? -1 : 0;
+	}
+	is = judge(c, data, (size_t)n, &why, name);
+	if (is == FIRST_MORE) {
+		wait_for_more(c, (size_t)n);
+		return c->client.hung_up ? -1 : 0;
+	}
+	return decide(c, is, why, name);
+}
+
+/* Bytes of the server pass before the client has spoken, if it may wait. */
+static int
+step(struct conn *c)
+{
+	if (!look_first(c)) {
+		if (c->upstream == UPSTREAM_NONE && conn_count(c))
+			upstream_connect(c);
+		if (c->of == NULL || c->leaving)
+			return 0;
+		if (c->upstream == UPSTREAM_OPEN && relay_down(c) < 0)
+			return -1;
+	}
+	return look_at(c);
+}
+
+static bool
+wants_client(struct conn *c)
+{
+	return !c->client.hung_up;
+}
+
+static bool
+wants_server(struct conn *c)
+{
+	return !look_first(c) && !side_pending(&c->client) &&
+	    budget_left(c->of);
+}
+
+/* The server may have begun to speak on other ports. */
+static bool
+refuse(struct conn *c, int status, const char *text)
+{
+	(void)status;
+	(void)text;
+	return (c->upstream != UPSTREAM_OPEN || look_first(c)) &&
+	    relay_alert(c);
+}
+
+const struct protocol LOOK = { .step = step,
+	.wants_client = wants_client,
+	.wants_server = wants_server,
+	.refuse = refuse };

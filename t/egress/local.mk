@@ -1,0 +1,9 @@
+## t/egress: networks of sandboxes, with servers that stand in for the Internet
+
+EXTRA_DIST += \
+	%D%/policy.t \
+	%D%/ports.t \
+	%D%/refused.t \
+	%D%/secrets.t \
+	%D%/via.t \
+	%D%/works.t

@@ -1,0 +1,76 @@
+"""network.py: sessions with a network, and what their events tell."""
+import service
+from service import at, call, expect
+from tap import ok, same
+
+
+def session(*allow, key=None, **more):
+    """A new session that may reach these hosts."""
+    network = dict({"mode": "allow", "allow": list(allow)}, **more.pop("network", {}))
+    return service.create(key, network=network, **more)["id"]
+
+
+def change(sid, key=None, **network):
+    """PATCH: from now on the session may reach what `network` says."""
+    return expect(200, call("PATCH", at(sid), {"network": network}, key)).json
+
+
+def sh(sid, command, key=None):
+    """Runs a command: its exit code and its output, stderr included."""
+    r = expect(200, call("POST", at(sid, "/api/execute"),
+                         {"command": command + " 2>&1"}, key)).json
+    return r["exitCode"], r["stdout"]
+
+
+def python(sid, text, key=None):
+    """Runs a Python program; its output, with the last line of a traceback."""
+    expect(200, call("POST", at(sid, "/api/write"),
+                     {"path": "/tmp/t.py", "content": text}, key))
+    return sh(sid, "/usr/bin/python3 /tmp/t.py", key)[1].strip()
+
+
+class Denials:
+    """The denials of a session since this was made."""
+
+    def __init__(self, sid, key=None):
+        self.sid, self.key = sid, key
+        self.seen = len(self.all())
+
+    def all(self):
+        after, found = 0, []
+        while True:
+            page = expect(200, call("GET", at(self.sid, "/events?after=%d&limit=1000" % after),
+                                    key=self.key)).json
+            found += [e for e in page["events"] if e["kind"] == "network"]
+            if len(page["events"]) < 1000:
+                return found
+            after = page["next"]
+
+    def new(self):
+        return [(e["reason"], e["detail"].get("host"), e["detail"].get("port"))
+                for e in self.all()[self.seen:]]
+
+    def tell(self, reason, host, port, name):
+        """Waits for the event of a denial."""
+        want = (reason, host, port)
+        try:
+            service.until("a denial", lambda: want in self.new())
+        except AssertionError:
+            pass
+        return ok(want in self.new(), name, "want %r\ngot  %r" % (want, self.new()))
+
+
+def refused(sid, program, reason, host, port, name, said=None, key=None):
+    """Runs a Python program in the session that must print "refused" or raise, and
+    looks for the event."""
+    denials = Denials(sid, key)
+    out = python(sid, program, key)
+    if said is None:
+        ok(out.endswith("refused") or "Error" in out, name + ": is refused", out)
+    else:
+        ok(said in out, name + ": is refused", out)
+    denials.tell(reason, host, port, name + ": is told")
+    return out
+
+
+__all__ = ["Denials", "change", "ok", "python", "refused", "same", "session", "sh"]

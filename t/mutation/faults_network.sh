@@ -1,0 +1,113 @@
+# shellcheck shell=bash disable=SC2016  # as faults.sh, which comes first
+# faults_network.sh: faults of the network of sandboxes: policies and egress.
+
+# ---- policies
+
+unit domain/network "127.1 is a name" domain/network.c \
+	's/is_name\(out\) && !ends_like_address\(out\)/is_name(out)/' \
+	"names_and_addresses_have_one_form"
+unit domain/network "a name below begins anywhere" domain/network.c \
+	"s/host\\[len - below - 1\\] == '\\.' &&/true \\&\\&/" \
+	"a_connection_is_compared_with_host_and_port"
+unit domain/network "every port of a host is allowed" domain/network.c \
+	's/return r->port == port;/return true;/' \
+	"a_connection_is_compared_with_host_and_port"
+unit domain/network "brackets of a policy hold a name" domain/network.c \
+	"s/return memchr\\(\\*host, ':', \\*len\\) != NULL;/return true;/" \
+	"an_entry_has_one_meaning_or_none"
+
+# ---- addresses
+
+unit egress/address "a private address is allowed" egress/base/address.c \
+	's/"10\.0\.0\.0\/8"/"10.0.0.0\/9"/' \
+	"a_refused_range_ends_where_it_ends"
+unit egress/address "metadata is allowed" egress/base/address.c \
+	's/"169\.254\.0\.0\/16"/"169.254.0.0\/17"/' \
+	"no_way_to_write_a_private_address_is_allowed"
+unit egress/address "NAT64 is public" egress/base/address.c \
+	's/PUBLIC_V6 = "2000::\/3"/PUBLIC_V6 = "::\/1"/' \
+	"no_way_to_write_a_private_address_is_allowed"
+unit egress/address "6to4 is public" egress/base/address.c \
+	's/"2002::\/16"/"2002::\/128"/' \
+	"no_way_to_write_a_private_address_is_allowed"
+unit egress/address "an exception of IPv6 is one of IPv4" egress/base/address.c \
+	's/!a->v4 && IN6_IS_ADDR_V4MAPPED/false \&\& IN6_IS_ADDR_V4MAPPED/' \
+	"an_exception_allows_its_range_and_no_more"
+unit egress/address "our own addresses are others'" egress/base/address.c \
+	's/answer\.route\.rtm_type != RTN_UNICAST/false/' \
+	"this_machine_knows_its_own_addresses"
+
+# ---- names
+
+unit egress/dns "a response is answered as a query" egress/base/dns.c \
+	's/\(msg\[2\] & 0x80\) != 0/false/' \
+	"a_message_that_is_no_query_gets_no_answer"
+unit egress/dns "two questions are one" egress/base/dns.c \
+	's/ns_msg_count\(m, ns_s_qd\) != 1/false/' \
+	"other_questions_are_refused"
+unit egress/dns "every class is the Internet's" egress/base/dns.c \
+	's/ns_rr_class\(rr\) != ns_c_in/false/' \
+	"other_questions_are_refused"
+unit egress/dns "any question gets an address" egress/base/dns.c \
+	's/ && q->type == ns_t_a;/;/' \
+	"only_a_question_for_an_address_gets_one"
+unit egress/dns "a reason is told without EDNS" egress/base/dns.c \
+	's/if \(q->edns\)/if (true)/' \
+	"the_reason_is_told_to_clients_that_understand_it"
+unit egress/resolver "the host's domain is added to names" egress/base/resolver.c \
+	's/ \| ARES_OPT_DOMAINS//' \
+	"a_name_is_asked_for_as_it_is"
+unit egress/resolver "a cancelled query is told" egress/base/resolver.c \
+	'/^resolver_cancel/,/^}/s/\(\*query\)->done = NULL/(void)0/' \
+	"a_cancelled_query_is_not_told"
+unit egress/standin "names share an address" egress/base/standin.c \
+	's/if \(str_equal\(s->name, host\)\)/if (true)/' \
+	"names_that_meet_get_two_addresses"
+unit egress/standin "a session has any number of names" egress/base/standin.c \
+	's/if \(t->count == STANDINS_MAX\)/if (false)/' \
+	"a_full_table_gives_no_more"
+unit egress/standin "a name moves to another address" egress/base/standin.c \
+	's/FIRST = 2,/FIRST = 3,/' \
+	"tables_give_the_same_address_to_a_name"
+unit egress/sni "SNI is compared without case folding" domain/network.c \
+	's/out\[i\] = \(char\)tolower\(\(unsigned char\)text\[i\]\)/out[i] = text[i]/' \
+	"a_name_is_found_once_all_of_it_is_there"
+unit egress/sni "the first of two server names counts" egress/base/sni.c \
+	's/host != list - ENTRY_HEAD/false/' \
+	"a_name_that_could_be_read_in_two_ways_is_bad"
+unit egress/sni "a hello may have any length" egress/base/sni.c \
+	's/ && len < SNI_HELLO_MAX\)/)/' \
+	"a_hello_has_a_limit"
+unit egress/loop "a forgotten watch is told" egress/base/loop.c \
+	's/\(w->events & ev\[i\]\.events\) != 0 \|\|/true ||/' \
+	"a_watch_that_is_forgotten_in_the_round_is_not_told"
+
+# ---- requests
+
+unit web/http_request "two codings are accepted" web/http_head.c \
+	's/if \(\*seen\)/if (false)/' \
+	"a_request_passes_in_one_meaning_or_not_at_all"
+unit web/http_request "a coding that the parser forgot is passed on" web/http_request.c \
+	's/bool chunked = \(p->flags & F_CHUNKED\) != 0/bool chunked = r->head.has_coding/' \
+	"a_request_passes_in_one_meaning_or_not_at_all"
+unit web/http_request "a second Host is ignored" web/http_request.c \
+	's/return set_once\(r->host, sizeof\(r->host\), value\) \? 0 : REFUSE/return set_once(r->host, sizeof(r->host), value), 0/' \
+	"a_request_passes_in_one_meaning_or_not_at_all"
+unit web/http_request "an upgrade has a body" web/http_request.c \
+	's/!r->head\.has_length && !r->head\.has_coding &&$/true \&\&/' \
+	"a_request_passes_in_one_meaning_or_not_at_all"
+unit web/http_request "any byte ends a head" web/http_request.c \
+	"s/r->refused = data\\[\\*used\\] != '.n'/r->refused = false/" \
+	"a_nul_never_passes"
+unit web/http_request "the client's key stays beside ours" web/http_request.c \
+	's/if \(!is_replaced\(line, added, count\)\)/if (true)/' \
+	"an_added_header_replaces_those_of_the_client"
+unit web/http_request "a key in other letters is another one" web/http_request.c \
+	's/strncasecmp\(added/strncmp(added/' \
+	"an_added_header_replaces_those_of_the_client"
+unit web/http_request "too many headers are malformed" web/http_request.c \
+	's/r->too_large \|\| r->head\.too_large \|\|/r->too_large ||/' \
+	"size_and_number_are_bounded"
+unit web/http_request "brackets of a URL hold a name" web/http_request.c \
+	"s/if \\(memchr\\(\\*host, ':', \\*host_len\\) == NULL\\)/if (false)/" \
+	"an_authority_is_a_host_and_a_port"
