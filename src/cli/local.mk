@@ -14,6 +14,7 @@ libcli_a_SOURCES = \
 	src/cli/duration.c src/cli/duration.h \
 	src/cli/escape.c src/cli/escape.h \
 	src/cli/interrupts.c src/cli/interrupts.h \
+	src/cli/network.c src/cli/network.h \
 	src/cli/output.c src/cli/output.h \
 	src/cli/pairs.c src/cli/pairs.h \
 	src/cli/replay.c src/cli/replay.h \

@@ -35,6 +35,7 @@ static const struct {
 	{ "disk", "frozen", "was stopped for a moment: its disk is full" },
 	{ "disk", "thawed", "goes on: there is room on its disk again" },
 	{ "disk", "over_limit", "has used all of its disk" },
+	{ "network", "denied", "may not connect" },
 };
 
 /* The words for an event; "": it is hidden.  `other` is memory for them. */
@@ -66,6 +67,20 @@ add_actor(struct buf *line, const char *actor)
 		buf_fmt(line, ", by %s", slash + 1);
 	else if (actor[0] != '\0')
 		buf_fmt(line, ", by %s", actor);
+}
+
+/* Appends the host and port of a connection that was refused. */
+static void
+add_host(struct buf *line, const json_t *detail)
+{
+	const char *host = json_str(detail, "host");
+	json_int_t port = json_integer_value(json_object_get(detail, "port"));
+
+	if (host[0] == '\0')
+		return;
+	buf_fmt(line, " to %s", host);
+	if (port != 0)
+		buf_fmt(line, ":%lld", (long long)port);
 }
 
 static void
@@ -118,6 +133,7 @@ story_print(const json_t *event, FILE *to)
 		return;
 	add_time(&line, json_str(event, "at"));
 	buf_fmt(&line, "  %s", words);
+	add_host(&line, json_object_get(event, "detail"));
 	if (reason[0] != '\0')
 		buf_fmt(&line, " (%s)", reason);
 	if (json_is_integer(code))

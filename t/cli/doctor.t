@@ -17,7 +17,7 @@ import service
 from service import call, expect, setting, sql, until, value
 from tap import PATIENCE, case, equal, run, true
 
-service.begin()
+service.begin(egress=True)
 
 
 def doctor(*arguments):
@@ -147,6 +147,18 @@ def limits_of_a_host_as_it_is():
     sql("UPDATE quota SET max_previews = 1000")
     service.admin("org", "set", "demo", "--max-previews", "1000")
     tells_limits()
+
+
+@case
+def the_network_of_a_host_without_egress():
+    code, said = end(doctor())
+    equal((code, warnings(said)), (0, []), said)
+    true("a network that lets out only what it allows" in said, said)
+    service.stack("egress_stop")
+    code, said = end(doctor())
+    service.stack("egress_start")
+    equal(code, 0, said)
+    equal([w.split(" ")[0] for w in warnings(said)], ["sandlease-egress"], "warned of")
 
 
 @case

@@ -52,6 +52,45 @@ try extend one 3h
 like "$out" "^$one alive until 20" "extend says until when"
 mistake "a time without a unit we know" 2 'TIME takes a time' extend one 3w
 
+# ---- network
+
+egress_start
+try show one
+is "$(field network)" none "a session has no network"
+export KEY=hush-4711 EMPTY=
+net=$("$cli" create --isolated --allow @npm --allow 'git.example.com:22' --max-requests 9 \
+	--secret Api.example.com:X-Key=KEY 2>/dev/null)
+try show "$net"
+is "$(field network)|$(field secret)" \
+	'allow @npm, git.example.com:22, at most 9 requests|X-Key for api.example.com' "show has the network and secrets"
+none "and never a value" "$("$cli" show --json "$net" | cat - out | grep hush-4711)"
+try update "$net" --network open --secret a.example:x=KEY --secret a.example:y=KEY
+try show "$net"
+is "$(field network)|$(field secret)" $'open|x for a.example\ny for a.example' "update replaces them"
+try update "$net" --network default --no-secrets
+try show "$net"
+is "$(field network)|$(field secret)" 'none|' "or removes them"
+try rm "$net"
+mistake "a mode that is none" 2 '--network takes none or open' create --network all
+mistake "the default of a new session" 2 '--network takes none or open' create --network default
+mistake "hosts and a mode" 2 'exclude each other' create --network open --allow a.example
+mistake "a number of requests alone" 2 '--max-requests needs' create --max-requests 5
+mistake "a number that is none" 2 'max-requests' create --network open --max-requests 0
+mistake "a host that is none" 1 'network.allow\[1\]' create --allow a.example --allow https://b.example
+mistake "a preset that is none" 1 '@nothing' create --allow @nothing
+for bad in a.example a.example:x :x=KEY a.example:=KEY a.example:x=; do
+	mistake "--secret $bad" 2 'HOST:HEADER=VARIABLE' create --secret "$bad"
+done
+mistake "a variable that is not set" 2 'name of a variable' create --secret a.example:x=hush-hush
+none "a value given by mistake is not printed" "$(grep hush-hush err)"
+mistake "a variable that is empty" 2 'name of a variable' create --secret a.example:x=EMPTY
+mistake "secrets and none" 2 'exclude each other' update one --secret a.example:x=KEY --no-secrets
+mistake "a header that is none" 1 'secrets\[0\].header' update one --secret a.example:host=KEY
+is "$("$cli" complete -- create --allow @n | cut -f1)" @npm "presets are completed"
+is "$("$cli" complete -- create --network o | cut -f1)" open "and modes"
+try run --allow a.example --secret a.example:x=KEY -- sh -c 'env | grep -c hush'
+is "$out" 0 "run has the same options, and the value is not in the session"
+
 # ---- processes and commands
 
 begin() { # ID COMMAND

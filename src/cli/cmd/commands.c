@@ -19,6 +19,11 @@
 	{ 0,   "snapshot",    "SNAPSHOT",  "start with the files of this snapshot" }, \
 	{ 0,   "setup",       "COMMAND",   "run this once before it is ready, and show the output" }, \
 	{ 'f', "file",        "FILE[:PATH]", "start with a copy of this local file; may be repeated" }
+#define NETWORK \
+	{ 0,   "allow",       "HOST|@PRESET", "let it connect to this host, HOST:PORT or *.HOST; may be repeated" }, \
+	{ 0,   "network",     "MODE",      "let it connect to nothing (none), or to every public address (open)" }, \
+	{ 0,   "max-requests", "N",        "let it make so many requests in all" }, \
+	{ 0,   "secret",      "HOST:HEADER=VARIABLE", "add a header to its requests, with the value of a local variable" }
 #define RUNNING \
 	{ 'c', "command",  "LINE",      "run this line in a shell, instead of COMMAND" }, \
 	{ 'w', "workdir",  "DIR",       "run in this directory, instead of the shell's" }, \
@@ -35,12 +40,14 @@ static const struct option_row RUN[] = {
 	{ 0,   "rm",       NULL,        "delete the session at the end (the default)" },
 	{ 0,   "name",     "NAME",      "with --keep: use the session of this name, or create it" },
 	MAKING,
+	NETWORK,
 	END,
 };
 static const struct option_row CREATE[] = {
 	{ 'n', "name",        "NAME",      "use the session of this name, or create it" },
 	{ 'e', "env",         "KEY=VALUE", "set a variable for all its commands; may be repeated" },
 	MAKING,
+	NETWORK,
 	KEEPING,
 	{ 'w', "wait",        "SECONDS",   "wait at most this time until it is ready; 0: do not wait" },
 	{ 0,   "shell",       NULL,        "open a terminal in it, as sandlease shell does" },
@@ -113,6 +120,8 @@ static const struct option_row UPDATE[] = {
 	{ 0,   "expires",    "DATE",      "delete it at this time: 2030-01-31T12:00:00Z" },
 	{ 'e', "env",        "KEY=VALUE", "set a variable for all commands from now on" },
 	{ 0,   "unset",      "KEY",       "remove a variable" },
+	NETWORK,
+	{ 0,   "no-secrets", NULL,        "remove all headers that were given by --secret" },
 	END,
 };
 static const struct option_row RM[] = {
@@ -148,7 +157,7 @@ static const struct command ROWS[] = {
 	{ "run", cmd_run, "[COMMAND...]", "create a session, run a command in it, delete the session", RUN, .passes_codes = true },
 	{ "create", cmd_create, "", "create a session, or use the one of this name", CREATE },
 	{ "ls", cmd_ls, "", "list sessions", LS },
-	{ "show", cmd_show, "ID...", "print a session: state, limits, ports, labels", NULL },
+	{ "show", cmd_show, "ID...", "print a session: state, limits, network, ports, labels", NULL },
 	{ "exec", cmd_exec, "ID [COMMAND...]", "run a command in a session as if it ran here", EXEC, .passes_codes = true },
 	{ "shell", cmd_shell, "ID", "open a terminal in a session", SHELL, .passes_codes = true },
 	{ "logs", cmd_logs, "ID [PROCESS]", "print the history of a session, or a process's output", LOGS },
@@ -166,7 +175,7 @@ static const struct command ROWS[] = {
 	{ "resume", cmd_resume, "ID...", "start sessions again, with their files", NULL },
 	{ "wake", cmd_resume, "ID...", "the same as resume", NULL },
 	{ "extend", cmd_extend, "ID TIME", "keep a session awake at least this long: 30m, 2h", NULL },
-	{ "update", cmd_update, "ID", "change a session's times and variables", UPDATE },
+	{ "update", cmd_update, "ID", "change a session's times, variables and network", UPDATE },
 	{ "label", cmd_label, "ID KEY=VALUE...", "set labels of a session; KEY- removes one", NULL },
 	{ "rm", cmd_rm, "[ID...]", "delete sessions, and wait until they are gone", RM },
 	{ "snapshot create", cmd_snapshot_create, "ID", "store a copy of a session's files", SNAPSHOT_CREATE },

@@ -189,11 +189,32 @@ offer_states(struct typed *t)
 }
 
 static void
+offer_presets(const struct typed *t)
+{
+	auto_json json_t *answer = NULL;
+	const json_t *p;
+	struct err e;
+	size_t i;
+
+	if (client_call(t->client, "GET", "/v1/presets", NULL, &answer, &e) < 0)
+		return;
+	json_array_foreach(json_object_get(answer, "presets"), i, p)
+	{
+		auto_free char *word = xasprintf("@%s", json_str(p, "name"));
+
+		offer(t, word, "preset");
+	}
+}
+
+static void
 offer_kind(struct typed *t, const char *kind)
 {
 	if (str_starts(kind, "STATE"))
 		offer_states(t);
-	else if (str_starts(kind, "FILE") || str_starts(kind, "DIR"))
+	else if (str_starts(kind, "MODE")) {
+		offer(t, "none", "no network");
+		offer(t, "open", "every public address");
+	} else if (str_starts(kind, "FILE") || str_starts(kind, "DIR"))
 		puts(":files");
 	else if (str_starts(kind, "TOPIC"))
 		complete_names(t, t->count - t->skip - 1);
@@ -205,6 +226,8 @@ offer_kind(struct typed *t, const char *kind)
 		offer_sessions(t, "");
 	else if (str_starts(kind, "SNAPSHOT"))
 		offer_snapshots(t);
+	else if (str_starts(kind, "HOST|"))
+		offer_presets(t);
 	else if (str_starts(kind, "PORT"))
 		offer_inside(t, "/ports", "ports", "port", "name");
 	else if (str_starts(kind, "PROCESS"))

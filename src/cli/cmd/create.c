@@ -9,6 +9,7 @@
 #include "cli/cmd/commands.h"
 #include "cli/cmd/create.h"
 #include "cli/http/sessions.h"
+#include "cli/network.h"
 #include "cli/pairs.h"
 #include "cli/show.h"
 #include "common/base64.h"
@@ -110,7 +111,8 @@ make_body(const struct args *a, json_t *body, struct err *e)
 	if (args_has(a, "keep-alive"))
 		json_object_set_new(body, "keepAlive", json_true());
 	if (pairs_add(a, "env", body, "env", e) < 0 ||
-	    pairs_add(a, "label", body, "labels", e) < 0)
+	    pairs_add(a, "label", body, "labels", e) < 0 ||
+	    network_add(a, body, e) < 0)
 		return -1;
 	return add_files(a, body, e);
 }

@@ -9,7 +9,7 @@
 #include "common/clock.h"
 #include "common/mem.h"
 
-enum { PORT = 8000, PREVIEW_MS = 5000, SURVIVES_S = 3600 };
+enum { PORT = 8000, NETWORK_MS = 3000, PREVIEW_MS = 5000, SURVIVES_S = 3600 };
 
 /* An HTTP server in Perl, which every Debian has. */
 static const char SERVER[] =
@@ -240,6 +240,59 @@ check_preview(struct patient *p, struct err *e)
 	return 0;
 }
 
+/* Egress writes the ports a moment after it has begun to serve. */
+static int
+read_network(struct patient *p, json_t **out, struct err *e)
+{
+	int64_t deadline = clock_ms() + NETWORK_MS;
+	const struct timespec pause = { .tv_nsec = 20000000 };
+	auto_json json_t *s = NULL;
+	const json_t *network;
+
+	do {
+		json_decref(TAKE(s));
+		if (client_call(p->client, "GET", p->path, NULL, &s, e) < 0)
+			return err_wrap(e, "network");
+		network = json_object_get(s, "network");
+		if (!json_is_null(json_object_get(network, "ports")))
+			break;
+		nanosleep(&pause, NULL);
+	} while (clock_left_ms(deadline) > 0 && !is_stopped(p));
+	*out = json_deep_copy(network);
+	return 0;
+}
+
+/* Not every service gives its sandboxes a network, so nothing of it fails. */
+static int
+check_network(struct patient *p, struct err *e)
+{
+	auto_json json_t *body =
+	    json_pack("{s:{s:[s]}}", "network", "allow", "example.com");
+	auto_json json_t *network = NULL;
+	struct err why = { 0 };
+	const json_t *ports;
+
+	if (client_call(p->client, "PATCH", p->path, body, NULL, &why) < 0) {
+		if (why.kind != ERR_INVALID)
+			warn(p, "network", why.msg);
+		else
+			report(p, "sandboxes of its class have no network");
+		return 0;
+	}
+	if (read_network(p, &network, e) < 0)
+		return -1;
+	ports = json_object_get(network, "ports");
+	if (json_is_null(ports))
+		warn(p, "network",
+		    "sandlease-egress does not run on the session's host: sessions with a network cannot start (docs/network.md: For operators)");
+	else if (json_is_array(ports))
+		warn(p, "network",
+		    "the kernel has no nf_tables for sandboxes: an open network has only the common ports (docs/network.md: For operators)");
+	else
+		report(p, "a network that lets out only what it allows");
+	return 0;
+}
+
 static int
 check_delete(struct patient *p, struct err *e)
 {
@@ -286,6 +339,7 @@ cmd_doctor(struct cli *k, struct err *e)
 		check_create,
 		check_execute,
 		check_preview,
+		check_network,
 	};
 	auto_fd int signals = interrupts_open(e);
 	struct patient p = { .client = k->client,

@@ -5,6 +5,7 @@
 #include "cli/cmd/commands.h"
 #include "cli/cmd/each.h"
 #include "cli/http/sessions.h"
+#include "cli/network.h"
 #include "cli/show.h"
 #include "common/mem.h"
 #include "common/table.h"
@@ -157,6 +158,7 @@ show_session(const json_t *s)
 		? "a sandbox of its own"
 		: "in the shared sandbox");
 	show_limits(s);
+	network_show(s);
 	show_alive(s);
 	for (size_t i = 0; i < ARRAY_LEN(TEXTS); i++)
 		if (json_str(s, TEXTS[i].key)[0] != '\0')

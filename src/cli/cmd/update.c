@@ -7,6 +7,7 @@
 #include "cli/cmd/each.h"
 #include "cli/duration.h"
 #include "cli/http/sessions.h"
+#include "cli/network.h"
 #include "cli/pairs.h"
 #include "cli/show.h"
 #include "common/mem.h"
@@ -148,7 +149,8 @@ make_body(const struct args *a, json_t *body, struct err *e)
 	json_t *env;
 
 	if (add_fields(a, body, e) < 0 ||
-	    pairs_add(a, "env", body, "env", e) < 0)
+	    pairs_add(a, "env", body, "env", e) < 0 ||
+	    network_add(a, body, e) < 0)
 		return -1;
 	if (args_value(a, "expires") != NULL)
 		json_object_set_new(body, "expiresAt",
