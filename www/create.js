@@ -2,25 +2,12 @@
 import * as api from "./api.js";
 import { busyWhile, el } from "./dom.js";
 import { openDialog } from "./dialog.js";
-
-function field(name, label, control, help) {
-	control.id = `new-${name}`;
-	control.name = name;
-	control.setAttribute("aria-describedby", `new-${name}-note`);
-	return el("div", { class: "field" },
-		el("label", { for: control.id, text: label }), control,
-		el("p", { class: "help", id: `new-${name}-note`, "data-help": help ?? "",
-			text: help ?? "" }));
-}
+import { field, mark, select, unmark } from "./form.js";
+import { networkFields, networkOf } from "./network.js";
 
 function choice(name, label) {
 	return el("label", { class: "check" },
 		el("input", { type: "checkbox", name }), label);
-}
-
-function select(options) {
-	return el("select", {}, ...options.map(([value, label]) =>
-		el("option", { value, text: label })));
 }
 
 /* A text, with those that other sessions have as suggestions. */
@@ -48,6 +35,7 @@ function fields(agentTypes) {
 		field("sleepAfterSeconds", "Sleep after", el("input", {
 			type: "number", min: "1", inputmode: "numeric", placeholder: "600",
 		}), "Seconds without a call or a running command."),
+		...networkFields(),
 		field("env", "Environment", el("textarea", {
 			rows: "3", spellcheck: "false", placeholder: "NAME=value",
 		}), "One NAME=value per line. Values are sealed and never shown again."),
@@ -85,37 +73,13 @@ function bodyOf(form) {
 	for (const name of ["keepAlive", "wakeOnPreview"])
 		if (data.has(name))
 			body[name] = true;
+	const network = networkOf(form);
+	if (network !== null)
+		body.network = network;
 	const env = parseEnv(data.get("env"));
 	if (Object.keys(env).length > 0)
 		body.env = env;
 	return body;
-}
-
-function unmark(form) {
-	for (const note of form.querySelectorAll("[data-help]")) {
-		note.textContent = note.dataset.help;
-		note.classList.remove("field-error");
-	}
-	for (const control of form.querySelectorAll("[aria-invalid]"))
-		control.removeAttribute("aria-invalid");
-}
-
-/* Puts each message beside its field; false when there is no such field. */
-function mark(form, errors) {
-	let first = null;
-	for (const { field: path, message } of errors) {
-		const name = path.split(/[.[]/)[0];
-		const control = form.elements.namedItem(name);
-		const note = document.getElementById(`new-${name}-note`);
-		if (control === null || note === null)
-			continue;
-		control.setAttribute("aria-invalid", "true");
-		note.textContent = message;
-		note.classList.add("field-error");
-		first ??= control;
-	}
-	first?.focus();
-	return first !== null;
 }
 
 /* Opens the form; `created` gets the session, `agentTypes` are suggested. */

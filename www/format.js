@@ -66,6 +66,18 @@ export function keepTimesTrue() {
 	}, 1000);
 }
 
+/* "512 B", "1.5 kB", "20 MB" */
+export function bytes(n) {
+	const units = ["B", "kB", "MB", "GB", "TB"];
+	let at = 0;
+	let left = n ?? 0;
+	while (left >= 1000 && at < units.length - 1) {
+		left /= 1000;
+		at++;
+	}
+	return `${left < 10 && at > 0 ? left.toFixed(1) : Math.round(left)} ${units[at]}`;
+}
+
 /* "keep_warm", "session-delete" and "keepWarmUntil" as words. */
 export function words(code) {
 	if (code === null || code === undefined || code === "")

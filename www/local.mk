@@ -11,12 +11,14 @@ dist_www_DATA = \
 	%D%/display.js \
 	%D%/dom.js \
 	%D%/facts.js \
+	%D%/form.js \
 	%D%/format.js \
 	%D%/history.js \
 	%D%/index.html \
 	%D%/keys.js \
 	%D%/login.js \
 	%D%/logo.svg \
+	%D%/network.js \
 	%D%/output.js \
 	%D%/pointer.js \
 	%D%/poll.js \
@@ -40,6 +42,8 @@ EXTRA_DIST += \
 	t/browser/dashboard.t \
 	t/browser/forgery.mjs \
 	t/browser/forgery.t \
+	t/browser/network.mjs \
+	t/browser/network.t \
 	t/browser/package-lock.json \
 	t/browser/package.json \
 	t/browser/person.mjs \

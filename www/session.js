@@ -6,6 +6,7 @@ import { actionButton, attr, copyButton, el, keyed, text } from "./dom.js";
 import { factList, factsOf, setFacts } from "./facts.js";
 import { duration, limit, value, words } from "./format.js";
 import { historyCard } from "./history.js";
+import { networkCard } from "./network.js";
 import { poll } from "./poll.js";
 import { portsCard } from "./ports.js";
 import { mayChange, readOnly } from "./scope.js";
@@ -71,7 +72,6 @@ function placeFacts(s) {
 		{ name: "Cell", value: words(s.cell) },
 		{ name: "Agent type", value: s.agentType },
 		{ name: "Labels", value: labels.join(", ") },
-		...factsOf(s.network).map((f) => ({ ...f, name: `Network ${f.name.toLowerCase()}` })),
 		{ name: "Sandbox", value: s.sandboxId, code: true },
 	];
 }
@@ -198,6 +198,7 @@ export function sessionView(main, { me, go, fail, say }, id) {
 	const top = head(id, act, may);
 	const setup = setupBox();
 	const ports = portsCard(id, { fail, say, changed: () => refresh.now() });
+	const network = networkCard(id, { fail, say, changed: () => refresh.now() });
 	const history = historyCard(id);
 	const command = commandCard(id, { fail, done: () => refresh.now() });
 	const terminal = terminalCard(id, { fail });
@@ -209,6 +210,7 @@ export function sessionView(main, { me, go, fail, say }, id) {
 		setup.set(s);
 		facts.set(s);
 		ports.set(s, usable);
+		network.set(s, may && LIVING.includes(s.state));
 		command.set(s.state === "asleep");
 		terminal.set(usable, s.state === "asleep");
 		for (const node of [command.node, terminal.node])
@@ -226,6 +228,7 @@ export function sessionView(main, { me, go, fail, say }, id) {
 		return undefined;
 	});
 
+	facts.node.firstElementChild.after(network.node);
 	document.title = `${id} \u00b7 Sandlease`;
 	main.append(top.node, setup.node, el("div", { class: "columns" },
 		el("div", { class: "wide" }, command.node, terminal.node, ports.node, history.node),
