@@ -97,8 +97,10 @@ follow(struct rows_process *p, const char *session, int waiter, struct err *e)
 	if (STORE_RUN(p->store, STMT_EGRESS_SESSIONS, &r, e, p->conf->host_name,
 		session) < 0)
 		return -1;
-	if (rows_count(r) == 0 && session[0] != '\0')
+	if (rows_count(r) == 0 && session[0] != '\0') {
+		follow_answer(waiter, false, "the session does not run here");
 		return end_session(p, session, e);
+	}
 	for (size_t i = 0; i < rows_count(r); i++) {
 		auto_network_row struct network_row n = { .any = false };
 		struct err why = { 0 };

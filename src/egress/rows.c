@@ -7,10 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -29,9 +27,7 @@
 enum {
 	STATEMENT_MS = 3000,
 	AGAIN_MS = 1000, /* until the database or the process is tried again */
-	BLIND_MS =
-	    5000,    /* without the database, until nothing new is allowed */
-	KEPT_FD = 3, /* the first after those for input and output */
+	KEPT_FD = 3,     /* the first after those for input and output */
 	PATH_MAX_BYTES = 600
 };
 

@@ -243,15 +243,7 @@ def a_streamed_answer_arrives_as_it_is_sent():
 
 
 def a_websocket_has_it():
-    def upgrade(handler, _):
-        handler.send_response(101)
-        handler.send_header("Upgrade", "websocket")
-        handler.send_header("Connection", "Upgrade")
-        handler.end_headers()
-        handler.wfile.flush()
-        handler.wfile.write(b"echo " + handler.rfile.read(4))
-        handler.close_connection = True
-    tls.pages["/ws"] = upgrade
+    tls.pages["/ws"] = internet.upgrade
     out = python(sid, "import socket, ssl\n"
                       "s = ssl.create_default_context().wrap_socket(socket.create_connection("
                       "('api.anthropic.com', 443)), server_hostname='api.anthropic.com')\n"

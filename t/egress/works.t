@@ -62,6 +62,10 @@ def curl_works():
     ok("HTTP/1.1 200" in sh(sid, "curl -sSI http://api.example.com/head")[1], "HEAD")
     same(sh(sid, "curl -sS -0 http://api.example.com/old"), (0, "GET api.example.com /old\n"),
          "HTTP/1.0")
+    same(python(sid, "import socket\ns = socket.create_connection(('api.example.com', 80))\n"
+                     "s.sendall(b'GET /half HTTP/1.0\\r\\nHost: api.example.com\\r\\n\\r\\n')\n"
+                     "s.shutdown(socket.SHUT_WR)\nprint(s.makefile('rb').read()[-10:])"),
+         "b'com /half\\n'", "a client that says its end first")
     for proxy in ("http://127.0.0.1:3128", "http://localhost:3128"):
         same(sh(sid, "HTTPS_PROXY=%s http_proxy=%s curl -sS http://api.example.com/p "
                      "https://api.example.com/q" % (proxy, proxy)),
@@ -124,16 +128,7 @@ def a_server_may_speak_first():
 
 def websockets_pass():
     web = net.web("ws.example.com")
-
-    def upgrade(handler, _):
-        handler.send_response(101)
-        handler.send_header("Upgrade", "websocket")
-        handler.send_header("Connection", "Upgrade")
-        handler.end_headers()
-        handler.wfile.flush()
-        handler.wfile.write(b"echo " + handler.rfile.read(4))
-        handler.close_connection = True
-    web.pages["/ws"] = upgrade
+    web.pages["/ws"] = internet.upgrade
     sid = session("ws.example.com")
     out = python(sid, "import socket\ns = socket.create_connection(('ws.example.com', 80))\n"
                       "s.sendall(b'GET /ws HTTP/1.1\\r\\nHost: ws.example.com\\r\\nConnection: "

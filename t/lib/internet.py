@@ -114,6 +114,17 @@ class Web(http.server.BaseHTTPRequestHandler):
         pass
 
 
+def upgrade(handler, _):
+    """A page that becomes another protocol, and answers four bytes in it."""
+    handler.send_response(101)
+    handler.send_header("Upgrade", "websocket")
+    handler.send_header("Connection", "Upgrade")
+    handler.end_headers()
+    handler.wfile.flush()
+    handler.wfile.write(b"echo " + handler.rfile.read(4))
+    handler.close_connection = True
+
+
 class Echo(socketserver.BaseRequestHandler):
     """Greets first if it has a greeting, then sends back what comes."""
 

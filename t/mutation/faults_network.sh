@@ -57,9 +57,6 @@ unit egress/dns "a reason is told without EDNS" egress/base/dns.c \
 unit egress/resolver "the host's domain is added to names" egress/base/resolver.c \
 	's/ \| ARES_OPT_DOMAINS//' \
 	"a_name_is_asked_for_as_it_is"
-unit egress/resolver "a cancelled query is told" egress/base/resolver.c \
-	'/^resolver_cancel/,/^}/s/\(\*query\)->done = NULL/(void)0/' \
-	"a_cancelled_query_is_not_told"
 unit egress/standin "names share an address" egress/base/standin.c \
 	's/if \(str_equal\(s->name, host\)\)/if (true)/' \
 	"names_that_meet_get_two_addresses"

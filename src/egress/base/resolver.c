@@ -6,6 +6,7 @@
 #include <netdb.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/queue.h>
 
 #include "common/clock.h"
 #include "common/mem.h"
@@ -20,7 +21,22 @@ struct ares_watch {
 	struct resolver *of;
 };
 
+TAILQ_HEAD(query_list, resolver_query);
+TAILQ_HEAD(lookup_list, lookup);
+
+/*
+ * A question to the servers.  All who ask for the name wait for its answer, so
+ * that a client that asks and goes away, again and again, leaves one question.
+ */
+struct lookup {
+	TAILQ_ENTRY(lookup) link;
+	struct resolver *of;
+	struct query_list waiters;
+	char host[NETWORK_HOST_MAX];
+};
+
 struct resolver {
+	struct lookup_list lookups; /* under way */
 	struct loop *loop;
 	struct loop_timer timer; /* c-ares asks again then */
 	ares_channel channel;
@@ -28,7 +44,9 @@ struct resolver {
 };
 
 struct resolver_query {
-	resolved_fn *done; /* NULL: cancelled */
+	TAILQ_ENTRY(resolver_query) link;
+	struct lookup *of;
+	resolved_fn *done;
 	void *ctx;
 	struct resolver_query **owner; /* set to NULL when it is over */
 };
@@ -147,6 +165,7 @@ resolver_open(struct loop *l, const char *servers, struct resolver **out,
 
 	r->loop = l;
 	r->timer.fire = on_time;
+	TAILQ_INIT(&r->lookups);
 	for (size_t i = 0; i < SOCKETS_MAX; i++)
 		r->sockets[i] =
 		    (struct ares_watch){ .watch = { .ready = on_ready,
@@ -188,11 +207,9 @@ finish_query(struct resolver_query *q, const struct resolved *r)
 	resolved_fn *done = q->done;
 	void *ctx = q->ctx;
 
-	if (done != NULL)
-		*q->owner = NULL;
+	*q->owner = NULL;
 	free(q);
-	if (done != NULL)
-		done(ctx, r);
+	done(ctx, r);
 }
 
 static bool
@@ -214,6 +231,8 @@ static void
 on_result(void *ctx, int status, int timeouts, struct ares_addrinfo *info)
 {
 	struct resolved r = { .status = RESOLVE_FAILED };
+	struct lookup *l = ctx;
+	struct resolver_query *q;
 
 	(void)timeouts;
 	if (status == ARES_ENOTFOUND || status == ARES_ENODATA ||
@@ -229,7 +248,23 @@ on_result(void *ctx, int status, int timeouts, struct ares_addrinfo *info)
 	}
 	if (info != NULL)
 		ares_freeaddrinfo(info);
-	finish_query(ctx, &r);
+	TAILQ_REMOVE(&l->of->lookups, l, link);
+	/* done() may cancel another one of them */
+	while ((q = TAILQ_FIRST(&l->waiters)) != NULL) {
+		TAILQ_REMOVE(&l->waiters, q, link);
+		finish_query(q, &r);
+	}
+	free(l);
+}
+
+static struct lookup *
+find_lookup(struct resolver *r, const char *host)
+{
+	struct lookup *l = TAILQ_FIRST(&r->lookups);
+
+	while (l != NULL && !str_equal(l->host, host))
+		l = TAILQ_NEXT(l, link);
+	return l;
 }
 
 void
@@ -240,22 +275,39 @@ resolver_ask(struct resolver *r, const char *host, resolved_fn *done, void *ctx,
 		.ai_socktype = SOCK_STREAM };
 	struct resolver_query *q = xcalloc(1, sizeof(*q));
 	struct resolved literal = { .status = RESOLVE_OK, .count = 1 };
+	struct lookup *l;
 
-	*q =
-	    (struct resolver_query){ .done = done, .ctx = ctx, .owner = query };
+	q->done = done;
+	q->ctx = ctx;
+	q->owner = query;
 	*query = q;
 	if (address_parse(host, &literal.list[0])) {
 		finish_query(q, &literal);
 		return;
 	}
-	ares_getaddrinfo(r->channel, host, NULL, &hints, on_result, q);
+	q->of = l = find_lookup(r, host);
+	if (l != NULL) {
+		TAILQ_INSERT_TAIL(&l->waiters, q, link);
+		return;
+	}
+	q->of = l = xcalloc(1, sizeof(*l));
+	l->of = r;
+	TAILQ_INIT(&l->waiters);
+	str_copy(l->host, sizeof(l->host), host);
+	TAILQ_INSERT_TAIL(&r->lookups, l, link);
+	TAILQ_INSERT_TAIL(&l->waiters, q, link);
+	ares_getaddrinfo(r->channel, host, NULL, &hints, on_result, l);
 	set_timer(r);
 }
 
 void
 resolver_cancel(struct resolver_query **query)
 {
-	if (*query != NULL)
-		(*query)->done = NULL;
+	struct resolver_query *q = *query;
+
+	if (q == NULL)
+		return;
+	TAILQ_REMOVE(&q->of->waiters, q, link);
+	free(q);
 	*query = NULL;
 }

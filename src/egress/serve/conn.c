@@ -187,27 +187,27 @@ find_address(const struct listener *l, int fd, struct address *to,
 	return true;
 }
 
-/* Which host the client means by that address. */
+/* Which host the client means by that address; false: no name has it. */
 static bool
 find_host(struct conn *c, const struct address *to)
 {
-	const char *name;
+	const char *name = NULL;
 
-	address_print(to, c->host);
-	if (!address_is_standin(to))
-		return true;
-	name = standin_at(&c->of->standins, to);
+	if (address_is_standin(to))
+		name = standin_at(&c->of->standins, to);
 	if (name != NULL)
 		return str_copy(c->host, sizeof(c->host), name);
-	conn_deny(c, DENY_UNKNOWN_ADDRESS, NULL);
-	return false;
+	address_print(to, c->host);
+	return !address_is_standin(to);
 }
 
 static void
-begin_direct(struct conn *c, const struct address *to)
+begin_direct(struct conn *c, bool known)
 {
-	if (!find_host(c, to))
+	if (!known) {
+		conn_deny(c, DENY_UNKNOWN_ADDRESS, NULL);
 		return;
+	}
 	/* else denied when a text can be returned */
 	if (!look_first(c)) {
 		if (!policy_allows(c->of, c->host, c->port)) {
@@ -247,6 +247,7 @@ begin_conn(struct listener *l, int fd)
 	struct session *s = l->of;
 	struct egress *g = s->of;
 	struct address to;
+	bool known;
 	struct conn *c = xcalloc(1, sizeof(*c));
 	int on = 1;
 
@@ -266,13 +267,14 @@ begin_conn(struct listener *l, int fd)
 		conn_close(c, true);
 		return;
 	}
+	known = l->kind != LISTENER_PROXY && find_host(c, &to);
 	if (s->conn_count > (size_t)g->conf->egress_connections ||
 	    !has_share(s)) {
 		conn_deny(c, DENY_TOO_MANY, NULL);
 		return;
 	}
 	if (l->kind != LISTENER_PROXY) {
-		begin_direct(c, &to);
+		begin_direct(c, known);
 		return;
 	}
 	c->speaks = SPEAKS_HTTP;

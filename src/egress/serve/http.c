@@ -18,7 +18,9 @@
 enum {
 	IDLE_MS = 60 * 1000, /* for the next request */
 	HANDSHAKE_MS = 10 * 1000,
-	ROUNDS = 4, /* reads in a row */
+	HUNG_UP_MS = 10 * 1000, /* for the response */
+	HEAD_BYTES = 16 * 1024, /* of one read, before a request is allowed */
+	ROUNDS = 4,             /* reads in a row */
 	STATUS_TOO_LARGE = 431,
 	SECRETS_MAX = 20 /* of one session */
 };
@@ -94,8 +96,8 @@ static ssize_t
 read_client(struct conn *c)
 {
 	struct egress *g = c->of->of;
-	ssize_t n =
-	    side_read(&c->client, g->read_buffer, sizeof(g->read_buffer));
+	ssize_t n = side_read(&c->client, g->read_buffer,
+	    c->http->stage == STAGE_HEAD ? HEAD_BYTES : sizeof(g->read_buffer));
 
 	if (n > 0) {
 		buf_add(&c->http->in, g->read_buffer, (size_t)n);
@@ -400,10 +402,10 @@ step(struct conn *c)
 
 	if (side_flush(&c->client) < 0)
 		return -1;
-	/* nobody waits for the response any more */
+	/* the client has gone, or only says that no request follows */
 	if (c->client.hung_up && c->http->stage != STAGE_HEAD &&
-	    c->http->request.complete)
-		return -1;
+	    c->timer.index == 0)
+		conn_give_up_after(c, HUNG_UP_MS);
 	while (rc == 1) {
 		switch (c->http->stage) {
 		case STAGE_HEAD:

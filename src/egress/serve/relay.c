@@ -3,8 +3,8 @@
 
 enum {
 	ALERT_ACCESS_DENIED = 49,
-	ROUNDS = 4
-}; /* reads in a row before other connections get a turn */
+	ROUNDS = 4 /* reads in a row before other connections get a turn */
+};
 
 /* One read.  Bytes in TLS are copied, others need not be. */
 static ssize_t

@@ -166,6 +166,30 @@ a_name_resolves_to_its_addresses(void **state)
 }
 
 static void
+all_who_ask_for_a_name_share_one_question(void **state)
+{
+	static struct asked all[MANY];
+	struct asked last = { .told = 0 };
+
+	(void)state;
+	for (size_t i = 0; i < MANY; i++) {
+		all[i] = (struct asked){ .told = 0 };
+		ask(&all[i], "both.example");
+		if (i % 2 == 0) /* goes away */
+			resolver_cancel(&all[i].query);
+	}
+	ask(&last, "both.example");
+	while (last.told == 0)
+		loop_round(&L, NULL);
+	for (size_t i = 0; i < MANY; i++) {
+		assert_int_equal(all[i].told, i % 2);
+		assert_null(all[i].query);
+	}
+	/* one for each kind of address */
+	assert_int_equal(atomic_load(&S.queries), 2);
+}
+
+static void
 a_query_without_a_valid_answer_fails(void **state)
 {
 	static const char *const HOSTS[] = { "fail.example", "cut.example",
@@ -409,6 +433,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 		CASE(a_name_resolves_to_its_addresses, long),
+		CASE(all_who_ask_for_a_name_share_one_question, long),
 		CASE(a_query_without_a_valid_answer_fails, short),
 		CASE(a_server_is_asked_again, often),
 		CASE(an_address_is_refused_in_whatever_form_it_comes, long),
