@@ -115,6 +115,17 @@ def lease(sid, change):
     sql("UPDATE lease SET %s WHERE session_id = :'v1'" % change, sid)
 
 
+def unproved(s, deadline):
+    """Makes the session's start one that nobody has proved.  The first call of
+    the session is recorded after its answer, and would end the deadline."""
+    service.until("the first call is recorded", lambda: sql(
+        "SELECT 1 FROM lease WHERE session_id = :'v1'"
+        " AND accepted_generation = generation", s.sid))
+    sql("UPDATE session SET state = 'initializing' WHERE id = :'v1'", s.sid)
+    lease(s.sid, "startup_deadline = clock_timestamp() %s interval '1 hour',"
+          " keep_warm_until = NULL" % deadline)
+
+
 def new_class(called, change):
     """Like `small`, but for the change."""
     sql("INSERT INTO class SELECT (jsonb_populate_record(c, jsonb_build_object("
@@ -243,9 +254,7 @@ def resume_whose_sandbox_is_dead():
 @use
 def resume_of_a_start_nobody_has_proved():
     s = session(post("/resume"), isolation="session")
-    sql("UPDATE session SET state = 'initializing' WHERE id = :'v1'", s.sid)
-    lease(s.sid, "startup_deadline = clock_timestamp() + interval '1 hour',"
-          " keep_warm_until = NULL")
+    unproved(s, "+")
     return s
 
 
@@ -457,9 +466,7 @@ def pass_over_a_deletion():
 @use
 def pass_over_a_start_past_its_deadline():
     s = session(reap)
-    sql("UPDATE session SET state = 'initializing' WHERE id = :'v1'", s.sid)
-    lease(s.sid, "startup_deadline = clock_timestamp() - interval '1 hour',"
-          " keep_warm_until = NULL")
+    unproved(s, "-")
     return s
 
 
