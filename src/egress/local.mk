@@ -16,6 +16,7 @@ libegress_a_SOURCES = \
 	src/egress/serve/conn.c \
 	src/egress/serve/deny.c \
 	src/egress/serve/end.c \
+	src/egress/serve/hello.c \
 	src/egress/serve/http.c src/egress/serve/http.h \
 	src/egress/serve/listener.c \
 	src/egress/serve/look.c \

@@ -257,6 +257,79 @@ def the_server_name_of_tls_must_be_the_targets():
             "no TLS on its port", "")
 
 
+# A client of TLS whose first hello makes the server ask for another one.
+RETRY = """import socket, ssl
+context = ssl._create_unverified_context()
+come, go = ssl.MemoryBIO(), ssl.MemoryBIO()
+tls = context.wrap_bio(come, go, server_hostname="retry.example.com")
+
+
+def hello():
+    try:
+        tls.do_handshake()
+    except ssl.SSLWantReadError:
+        pass
+    return go.read()
+
+
+def connect():
+    s = socket.create_connection(("retry.example.com", 443))
+    s.settimeout(10)  # wait: a silence is a failure
+    return s
+
+
+def answer(s):
+    try:
+        return s.recv(65536)
+    except TimeoutError:
+        return b"silence"
+    except OSError:
+        return b""
+
+
+first = hello()
+s = connect()
+s.sendall(first)
+come.write(answer(s))
+second = hello()
+forged = second.replace(b"retry.example.com", b"other.example.com")
+assert b"retry.example.com" in second and forged != second
+%s
+"""
+
+
+def a_second_hello_of_tls_must_be_for_the_target_too():
+    fresh()
+    web = net.web("retry.example.com", 443, tls=True, curve="secp384r1")
+    sid = session("retry.example.com")
+    code, out = sh(sid, "curl -skS -m 20 https://retry.example.com/")
+    ok("GET retry.example.com" in out, "a server may ask for a second hello", out)
+    same(web.named, ["retry.example.com"] * 2, "and gets the right name twice")
+    out = python(sid, RETRY % 's.sendall(second[:9])\nimport time; time.sleep(0.1)\n'
+                              's.sendall(second[9:])\ncome.write(answer(s))\nhello()\n'
+                              'print(tls.version())')
+    same(out, "TLSv1.3", "in portions, too")
+    for name, program in (
+            ("another name", "s.sendall(forged)"),
+            ("in portions", "s.sendall(forged[:70])\nimport time; time.sleep(0.1)\n"
+                            "s.sendall(forged[70:])"),
+            ("before the server has answered", "s = connect(); s.sendall(first + forged)"),
+            ("behind what looks like data", "s = connect(); s.sendall("
+             "first + bytes.fromhex('140303000101' '1703030002') + b'hi' + forged)")):
+        denials, seen = Denials(sid), len(web.named)
+        out = python(sid, RETRY % (program + "\nprint(sum(x[:1] == b'\\x15' or not x for x in"
+                                             " (answer(s), answer(s))) and 'refused')"))
+        same(out, "refused", name + " is cut")
+        denials.tell("server_name", "retry.example.com", 443, name + " is told")
+        ok("other.example.com" not in web.named[seen:], "the server never sees it", web.named)
+    denials = Denials(sid)
+    same(python(sid, RETRY % "s = connect(); s.sendall(first[:3] + (int.from_bytes(first[3:5], 'big')"
+                     " + 1).to_bytes(2, 'big') + first[5:] + b'\\x01')\n"
+                     "print(answer(s)[:1] == b'\\x15' and 'refused')"), "refused",
+         "two messages in one record are cut")
+    denials.tell("server_name", "retry.example.com", 443, "and told")
+
+
 def an_allowed_name_may_not_lead_inside():
     fresh()
     for number, address in enumerate([
@@ -335,5 +408,6 @@ run([a_raw_address_is_refused, datagrams_are_refused, names_are_no_tunnel,
      a_stand_in_that_was_not_given_leads_nowhere, the_port_must_be_allowed,
      the_host_of_a_request_must_be_the_targets, a_name_that_is_no_text_ends_nothing,
      a_request_cannot_hide_on_another_port, a_kept_connection_serves_one_host,
-     the_server_name_of_tls_must_be_the_targets, an_allowed_name_may_not_lead_inside,
+     the_server_name_of_tls_must_be_the_targets,
+     a_second_hello_of_tls_must_be_for_the_target_too, an_allowed_name_may_not_lead_inside,
      rebinding_does_not_help, a_redirect_leads_nowhere, a_thousand_connections_are_too_many])

@@ -28,6 +28,7 @@ fuzz_one(const uint8_t *data, size_t len)
 	PROMISE((whole == SNI_FOUND) == (name[0] != '\0'));
 	if (whole != SNI_FOUND)
 		return 0;
+	PROMISE(sni_extent(data, len) > 0 && sni_extent(data, len) <= len);
 	PROMISE(network_host(name, strlen(name), form));
 	PROMISE(strcmp(name, form) == 0);
 	return 0;

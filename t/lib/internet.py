@@ -175,16 +175,20 @@ class Internet:
                                  else list(addresses))
         return addresses[0]
 
-    def web(self, name, port=80, tls=False, address=None, protocol=None):
-        """A web server for the name, at a new address unless there is one."""
+    def web(self, name, port=80, tls=False, address=None, protocol=None, curve=None):
+        """A web server for the name, at a new address unless there is one.  It keeps
+        the names that TLS clients give it in .named; `curve` is the only one it takes."""
         address = address or self.name(name, self.host())
         server = Threading((address, port), Web)
-        server.seen, server.pages, server.address = [], {}, address
+        server.seen, server.pages, server.named, server.address = [], {}, [], address
         if tls:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
             context.load_cert_chain(*self.certificate(name))
             if protocol:
                 context.set_alpn_protocols(protocol)
+            if curve:
+                context.set_ecdh_curve(curve)
+            context.sni_callback = lambda _, said, __: server.named.append(said)
             server.socket = context.wrap_socket(server.socket, server_side=True,
                                                 do_handshake_on_connect=False)
         return self.serve(server)

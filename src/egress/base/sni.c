@@ -9,6 +9,8 @@
 
 enum {
 	HANDSHAKE = 0x16, /* the type of the first record */
+	RECORD_HEAD = 5,  /* a record's type, version and length */
+	MESSAGE_HEAD = 4, /* a message's type, and its length in three bytes */
 	TYPE_HOST = 0,    /* of an entry of the extension */
 	ENTRY_HEAD = 3    /* its type, and its length in two bytes */
 };
@@ -69,6 +71,30 @@ context(void)
 	return ctx;
 }
 
+size_t
+sni_extent(const uint8_t *data, size_t len)
+{
+	uint8_t head[MESSAGE_HEAD] = { 0 };
+	size_t at = 0, seen = 0;
+
+	while (len - at >= RECORD_HEAD && data[at] == HANDSHAKE) {
+		size_t n = (size_t)data[at + 3] << 8 | data[at + 4];
+		size_t whole = MESSAGE_HEAD;
+
+		at += RECORD_HEAD;
+		if (n > len - at)
+			return 0;
+		for (size_t i = 0; i < n && seen + i < MESSAGE_HEAD; i++)
+			head[seen + i] = data[at + i];
+		seen += n;
+		at += n;
+		whole += (size_t)head[1] << 16 | (size_t)head[2] << 8 | head[3];
+		if (seen >= MESSAGE_HEAD && seen >= whole)
+			return seen == whole ? at : 0;
+	}
+	return 0;
+}
+
 enum sni_result
 sni_read(const uint8_t *data, size_t len, char name[NETWORK_HOST_MAX])
 {
@@ -96,6 +122,10 @@ sni_read(const uint8_t *data, size_t len, char name[NETWORK_HOST_MAX])
 	why = SSL_get_error(ssl, rc);
 	if (!h.seen && why == SSL_ERROR_WANT_READ && len < SNI_HELLO_MAX)
 		h.result = SNI_MORE;
+	else if (sni_extent(data, len) == 0)
+		h.result = SNI_BAD;
+	if (h.result != SNI_FOUND)
+		name[0] = '\0';
 	SSL_free(ssl);
 	ERR_clear_error();
 	return h.result;

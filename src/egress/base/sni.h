@@ -18,11 +18,18 @@ enum sni_result {
 	SNI_MORE,   /* the message is not complete */
 	SNI_FOUND,  /* a name that a host can have */
 	SNI_ABSENT, /* no name */
-	SNI_BAD     /* not TLS, or a name that no host has */
+	SNI_BAD /* not TLS, a name that no host has, or more than one message */
 };
 
 /* `name` is in the form of network_host(). */
 enum sni_result sni_read(const uint8_t *data, size_t len,
     char name[NETWORK_HOST_MAX]);
+
+/*
+ * How many bytes the first message of the handshake takes, with the heads of
+ * its records.  0: it is not complete, or the next one begins in its last
+ * record, where sni_read() would not see it.
+ */
+size_t sni_extent(const uint8_t *data, size_t len);
 
 #endif

@@ -46,7 +46,7 @@ set_protocol(struct conn *c)
 	static const struct protocol *const PROTOCOLS[] = { [SPEAKS_UNKNOWN] =
 								&LOOK,
 		[SPEAKS_RAW] = &RELAY,
-		[SPEAKS_TLS] = &RELAY,
+		[SPEAKS_TLS] = &HELLO,
 		[SPEAKS_HTTP] = NULL };
 
 	protocol_end(c);
@@ -214,8 +214,7 @@ begin_direct(struct conn *c, bool known)
 			conn_deny(c, DENY_NOT_ALLOWED, NULL);
 			return;
 		}
-		if (!policy_is_strict(c->of) &&
-		    !policy_has_secret(c->of, c->host))
+		if (!policy_checks_name(c->of, c->host))
 			c->speaks = SPEAKS_RAW;
 		c->unchecked = c->speaks == SPEAKS_RAW;
 	}

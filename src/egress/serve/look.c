@@ -12,7 +12,6 @@
 #include <sys/socket.h>
 
 #include "common/str.h"
-#include "egress/base/sni.h"
 #include "egress/serve/serve.h"
 #include "web/http_request.h"
 
@@ -25,14 +24,10 @@ enum {
 
 enum first { FIRST_MORE, FIRST_TLS, FIRST_HTTP, FIRST_OTHER };
 
-/*
- * Whether the client must name the target's host: a list of names is enforced,
- * or a secret is for this host only.
- */
 static bool
 is_checked(const struct conn *c)
 {
-	return policy_is_strict(c->of) || policy_has_secret(c->of, c->host);
+	return policy_checks_name(c->of, c->host);
 }
 
 /*
@@ -83,31 +78,20 @@ static enum first
 judge(struct conn *c, const char *data, size_t len, enum denial *why,
     char name[NETWORK_HOST_MAX])
 {
-	enum sni_result r;
-
 	*why = DENIAL__MAX;
 	name[0] = '\0';
 	if ((unsigned char)data[0] != TLS_HANDSHAKE)
 		return read_line(data, len);
-	r = sni_read((const uint8_t *)data, len, name);
-	if (r == SNI_MORE)
+	switch (hello_check(c, data, len, name)) {
+	case HELLO_MORE:
 		return FIRST_MORE;
-	if (!is_checked(c))
-		return FIRST_TLS;
-	/* an address has no name that a client could send */
-	if (r == SNI_FOUND ? !str_equal(name, c->host)
-			   : r == SNI_BAD || !network_is_address(c->host))
+	case HELLO_WRONG:
 		*why = DENY_SERVER_NAME;
+		break;
+	case HELLO_RIGHT:
+		break;
+	}
 	return FIRST_TLS;
-}
-
-/* Wakes us only when more bytes are there than we have seen. */
-static void
-wait_for_more(struct conn *c, size_t seen)
-{
-	int low = (int)seen + 1;
-
-	setsockopt(c->client.fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low));
 }
 
 /* The host has secrets, so its requests must be read. */
@@ -123,7 +107,7 @@ begin_termination(struct conn *c)
 static int
 decide(struct conn *c, enum first is, enum denial why, const char *name)
 {
-	wait_for_more(c, 0);
+	side_wait_for(&c->client, 1);
 	c->client.tells_end = false;
 	loop_clear(&c->of->of->loop, &c->timer);
 	c->unchecked = !is_checked(c);
@@ -164,7 +148,7 @@ look_at(struct conn *c)
 	}
 	is = judge(c, data, (size_t)n, &why, name);
 	if (is == FIRST_MORE) {
-		wait_for_more(c, (size_t)n);
+		side_wait_for(&c->client, (size_t)n + 1);
 		return c->client.hung_up ? -1 : 0;
 	}
 	return decide(c, is, why, name);
@@ -175,11 +159,11 @@ static int
 step(struct conn *c)
 {
 	if (!look_first(c)) {
-		if (c->upstream == UPSTREAM_NONE && conn_count(c))
-			upstream_connect(c);
+		bool open = relay_open(c);
+
 		if (c->of == NULL || c->leaving)
 			return 0;
-		if (c->upstream == UPSTREAM_OPEN && relay_down(c) < 0)
+		if (open && relay_down(c) < 0)
 			return -1;
 	}
 	return look_at(c);
@@ -205,7 +189,7 @@ refuse(struct conn *c, int status, const char *text)
 	(void)status;
 	(void)text;
 	return (c->upstream != UPSTREAM_OPEN || look_first(c)) &&
-	    relay_alert(c);
+	    hello_alert(c);
 }
 
 const struct protocol LOOK = { .step = step,

@@ -130,6 +130,12 @@ policy_has_secret(const struct session *s, const char *host)
 	return false;
 }
 
+bool
+policy_checks_name(const struct session *s, const char *host)
+{
+	return policy_is_strict(s) || policy_has_secret(s, host);
+}
+
 void
 policy_read(struct session *s, const json_t *body)
 {

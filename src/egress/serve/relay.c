@@ -1,10 +1,7 @@
 /* relay.c: passes bytes between a client and a server, unchanged. */
 #include "egress/serve/serve.h"
 
-enum {
-	ALERT_ACCESS_DENIED = 49,
-	ROUNDS = 4 /* reads in a row before other connections get a turn */
-};
+enum { ROUNDS = 4 }; /* reads in a row before other connections get a turn */
 
 /* One read.  Bytes in TLS are copied, others need not be. */
 static ssize_t
@@ -55,14 +52,18 @@ pass_both(struct conn *c)
 	return relay_down(c);
 }
 
+bool
+relay_open(struct conn *c)
+{
+	if (c->upstream == UPSTREAM_NONE && conn_count(c))
+		upstream_connect(c);
+	return c->of != NULL && c->upstream == UPSTREAM_OPEN;
+}
+
 static int
 step(struct conn *c)
 {
-	if (c->upstream == UPSTREAM_OPEN)
-		return pass_both(c);
-	if (c->upstream == UPSTREAM_NONE && conn_count(c))
-		upstream_connect(c);
-	return 0;
+	return relay_open(c) ? pass_both(c) : 0;
 }
 
 static bool
@@ -78,26 +79,6 @@ wants_server(struct conn *c)
 	return !side_pending(&c->client) && budget_left(c->of);
 }
 
-bool
-relay_alert(struct conn *c)
-{
-	static const unsigned char ALERT[] = { 0x15, 3, 3, 0, 2, 2,
-		ALERT_ACCESS_DENIED };
-
-	return c->speaks == SPEAKS_TLS &&
-	    side_write(&c->client, ALERT, sizeof(ALERT)) == 0;
-}
-
-/* Once the server has spoken, an alert would not be understood. */
-static bool
-refuse(struct conn *c, int status, const char *text)
-{
-	(void)status;
-	(void)text;
-	return c->upstream != UPSTREAM_OPEN && relay_alert(c);
-}
-
 const struct protocol RELAY = { .step = step,
 	.wants_client = wants_client,
-	.wants_server = wants_server,
-	.refuse = refuse };
+	.wants_server = wants_server };

@@ -49,6 +49,7 @@ struct protocol {
 	void (*release)(struct conn *c); /* may be NULL, as refuse() may */
 };
 extern const struct protocol LOOK;  /* look.c: its first bytes */
+extern const struct protocol HELLO; /* hello.c: the handshake of TLS */
 extern const struct protocol RELAY; /* relay.c: bytes as they are */
 
 /* Counted since the last message to rows. */
@@ -170,6 +171,9 @@ struct conn {
 	bool unasked;   /* ... and rows does not know of it yet */
 	bool unchecked; /* the client may have told the server another name */
 	bool leaving;   /* has its last answer; what it sends is dropped */
+	bool retries;   /* the server wants another ClientHello */
+	bool held;      /* the client's next record waits for the server's */
+	size_t passing; /* bytes of records that may be passed on */
 	char host[NETWORK_HOST_MAX]; /* the target; "": not known yet */
 	uint16_t port;
 	struct resolver_query *query;
@@ -215,6 +219,11 @@ bool policy_allows_host(const struct session *s, const char *host);
 bool policy_is_strict(const struct session *s);
 /* Whether headers are added to requests for the host. */
 bool policy_has_secret(const struct session *s, const char *host);
+/*
+ * Whether clients must name the host that they connect to: a list of names is
+ * enforced, or a secret is for this host only.
+ */
+bool policy_checks_name(const struct session *s, const char *host);
 
 /* ---- listener.c */
 
@@ -325,10 +334,22 @@ SSL_CTX *terminate_context(const struct conf *conf, struct err *e);
 
 /* ---- relay.c */
 
-/* Writes what a TLS client prints as "access denied"; false: it has no TLS. */
-bool relay_alert(struct conn *c);
+/* Connects to the server, if nobody has yet; whether that is done. */
+bool relay_open(struct conn *c);
 /* Passes bytes of the server alone, as long as the client's are looked at. */
 int relay_down(struct conn *c);
+
+/* ---- hello.c */
+
+enum hello { HELLO_MORE, HELLO_RIGHT, HELLO_WRONG };
+/*
+ * Whether a ClientHello is for c->host, if that matters.  `name` gets the
+ * server's, and c->passing the bytes that may be passed on.
+ */
+enum hello hello_check(struct conn *c, const char *data, size_t len,
+    char name[NETWORK_HOST_MAX]);
+/* Writes what a TLS client prints as "access denied"; false: it has no TLS. */
+bool hello_alert(struct conn *c);
 
 /* ---- look.c */
 

@@ -219,6 +219,14 @@ side_finish(struct side *s)
 	return s->fd >= 0 ? side_flush(s) : 0;
 }
 
+void
+side_wait_for(struct side *s, size_t bytes)
+{
+	int low = (int)bytes;
+
+	setsockopt(s->fd, SOL_SOCKET, SO_RCVLOWAT, &low, sizeof(low));
+}
+
 int
 side_watch(struct loop *l, struct side *s, bool wants_bytes)
 {

@@ -67,6 +67,9 @@ int side_flush(struct side *s);
 /* No byte follows: the peer gets our end after what is kept. */
 int side_finish(struct side *s);
 
+/* The next event for bytes comes when so many have arrived, or the end. */
+void side_wait_for(struct side *s, size_t bytes);
+
 bool side_pending(const struct side *s);
 
 /*

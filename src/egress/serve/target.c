@@ -47,8 +47,7 @@ check_direct(struct conn *c)
 		return false;
 	}
 	/* a secret is for its host, whatever else is allowed */
-	if (!policy_is_strict(c->of) && !policy_has_secret(c->of, c->host) &&
-	    r->host[0] != '\0')
+	if (!policy_checks_name(c->of, c->host) && r->host[0] != '\0')
 		return true;
 	if (is_target(c, r->host) &&
 	    (r->authority[0] == '\0' || is_target(c, r->authority)))
@@ -107,8 +106,8 @@ target_find(struct conn *c)
 static bool
 is_checked(const struct conn *c)
 {
-	return policy_is_strict(c->of) || c->http->kind == HTTP_PROXY ||
-	    policy_has_secret(c->of, c->host);
+	return c->http->kind == HTTP_PROXY ||
+	    policy_checks_name(c->of, c->host);
 }
 
 /* The name of the target, with the port unless everyone knows it. */

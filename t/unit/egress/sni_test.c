@@ -149,6 +149,36 @@ bytes_after_the_hello_do_not_count(void **state)
 	}
 }
 
+/* All of the records that the hello takes, and no byte of what follows. */
+static void
+a_hello_ends_where_a_record_ends(void **state)
+{
+	static const struct wanted CASES[] = {
+		{ TLS1_3_VERSION, "a.example", 0, 0 },
+		{ TLS1_2_VERSION, "a.example", 700, 512 },
+		{ TLS1_3_VERSION, NULL, 1500, 512 },
+	};
+	static struct hello h;
+	char name[NETWORK_HOST_MAX];
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		make_hello(&CASES[i], &h);
+		memset(h.bytes + h.len, 0x16, 100);
+		for (size_t len = 0; len < h.len; len++)
+			assert_int_equal(sni_extent(h.bytes, len), 0);
+		assert_int_equal(sni_extent(h.bytes, h.len), h.len);
+		assert_int_equal(sni_extent(h.bytes, h.len + 100), h.len);
+	}
+	/* a second message begins in the record of the first */
+	make_hello(&CASES[0], &h);
+	h.bytes[h.len] = 1;
+	h.bytes[4]++;
+	assert_int_equal(sni_extent(h.bytes, h.len + 1), 0);
+	assert_int_equal(sni_read(h.bytes, h.len + 1, name), SNI_BAD);
+	assert_string_equal(name, "");
+}
+
 /* Replaces the bytes of the extension from its list's length on. */
 static void
 patch_extension(struct hello *h, const char *name, const uint8_t *bytes,
@@ -284,6 +314,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_name_is_found_once_all_of_it_is_there),
 		cmocka_unit_test(bytes_after_the_hello_do_not_count),
+		cmocka_unit_test(a_hello_ends_where_a_record_ends),
 		cmocka_unit_test(a_name_that_could_be_read_in_two_ways_is_bad),
 		cmocka_unit_test(two_extensions_are_bad),
 		cmocka_unit_test(a_hello_has_a_limit),
