@@ -32,6 +32,7 @@ struct lookup {
 	TAILQ_ENTRY(lookup) link;
 	struct resolver *of;
 	struct query_list waiters;
+	char by[RESOLVER_BY_MAX]; /* who asked first */
 	char host[NETWORK_HOST_MAX];
 };
 
@@ -267,37 +268,60 @@ find_lookup(struct resolver *r, const char *host)
 	return l;
 }
 
-void
-resolver_ask(struct resolver *r, const char *host, resolved_fn *done, void *ctx,
-    struct resolver_query **query)
+static bool
+has_too_many(const struct resolver *r, const char *by)
+{
+	const struct lookup *l = TAILQ_FIRST(&r->lookups);
+	size_t count = 0;
+
+	for (; l != NULL; l = TAILQ_NEXT(l, link))
+		if (str_equal(l->by, by))
+			count++;
+	return count >= RESOLVER_OWN_MAX;
+}
+
+/* Asks the servers; `q` is the first who waits for the answer. */
+static void
+begin_lookup(struct resolver *r, const char *by, const char *host,
+    struct resolver_query *q)
 {
 	const struct ares_addrinfo_hints hints = { .ai_family = AF_UNSPEC,
 		.ai_socktype = SOCK_STREAM };
-	struct resolver_query *q = xcalloc(1, sizeof(*q));
-	struct resolved literal = { .status = RESOLVE_OK, .count = 1 };
-	struct lookup *l;
+	struct lookup *l = xcalloc(1, sizeof(*l));
 
-	q->done = done;
-	q->ctx = ctx;
-	q->owner = query;
-	*query = q;
-	if (address_parse(host, &literal.list[0])) {
-		finish_query(q, &literal);
-		return;
-	}
-	q->of = l = find_lookup(r, host);
-	if (l != NULL) {
-		TAILQ_INSERT_TAIL(&l->waiters, q, link);
-		return;
-	}
-	q->of = l = xcalloc(1, sizeof(*l));
+	q->of = l;
 	l->of = r;
 	TAILQ_INIT(&l->waiters);
+	str_copy(l->by, sizeof(l->by), by);
 	str_copy(l->host, sizeof(l->host), host);
 	TAILQ_INSERT_TAIL(&r->lookups, l, link);
 	TAILQ_INSERT_TAIL(&l->waiters, q, link);
 	ares_getaddrinfo(r->channel, host, NULL, &hints, on_result, l);
 	set_timer(r);
+}
+
+void
+resolver_ask(struct resolver *r, const char *by, const char *host,
+    resolved_fn *done, void *ctx, struct resolver_query **query)
+{
+	struct resolver_query *q = xcalloc(1, sizeof(*q));
+	struct resolved known = { .status = RESOLVE_OK, .count = 1 };
+
+	*q = (struct resolver_query){ .done = done,
+		.ctx = ctx,
+		.owner = query,
+		.of = find_lookup(r, host) };
+	*query = q;
+	if (address_parse(host, &known.list[0])) {
+		finish_query(q, &known);
+	} else if (q->of != NULL) {
+		TAILQ_INSERT_TAIL(&q->of->waiters, q, link);
+	} else if (has_too_many(r, by)) {
+		known = (struct resolved){ .status = RESOLVE_BUSY };
+		finish_query(q, &known);
+	} else {
+		begin_lookup(r, by, host, q);
+	}
 }
 
 void

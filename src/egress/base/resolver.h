@@ -11,12 +11,17 @@
 #include "egress/base/address.h"
 #include "egress/base/loop.h"
 
-enum { RESOLVED_MAX = 16 }; /* addresses of a name that are tried */
+enum {
+	RESOLVED_MAX = 16, /* addresses of a name that are tried */
+	RESOLVER_BY_MAX = 160,
+	RESOLVER_OWN_MAX = 64 /* names that one asker has under way */
+};
 
 enum resolve_status {
 	RESOLVE_OK,
 	RESOLVE_NO_NAME, /* there is no such name, or it has no address */
-	RESOLVE_FAILED   /* no server has answered */
+	RESOLVE_FAILED,  /* no server has answered */
+	RESOLVE_BUSY     /* the asker has too many names under way */
 };
 
 struct resolved {
@@ -39,9 +44,13 @@ void resolver_close(struct resolver *r);
  * Calls done(ctx) once, perhaps before it returns, unless the query is
  * cancelled first.  *query is NULL from then on.  An address resolves to
  * itself.
+ *
+ * `by` says who asks: a tenant whose names nobody answers must not fill the
+ * servers' queue for the others.  A name counts until it is answered or given
+ * up, also when its query was cancelled.
  */
-void resolver_ask(struct resolver *r, const char *host, resolved_fn *done,
-    void *ctx, struct resolver_query **query);
+void resolver_ask(struct resolver *r, const char *by, const char *host,
+    resolved_fn *done, void *ctx, struct resolver_query **query);
 void resolver_cancel(struct resolver_query **query);
 
 #endif

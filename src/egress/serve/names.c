@@ -214,8 +214,8 @@ handle(struct lookup *q, const uint8_t *msg, size_t len)
 	else if (s->of->via_host[0] != '\0') /* the site's proxy resolves */
 		answer_resolved(q, &(struct resolved){ .status = RESOLVE_OK });
 	else
-		resolver_ask(s->of->resolver, q->host, on_resolved, q,
-		    &q->query);
+		resolver_ask(s->of->resolver, s->tenant, q->host, on_resolved,
+		    q, &q->query);
 }
 
 void

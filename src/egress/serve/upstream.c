@@ -159,6 +159,11 @@ try_next_address(struct conn *c)
 static void
 on_resolved(void *ctx, const struct resolved *r)
 {
+	static const char *const WHY[] = {
+		[RESOLVE_NO_NAME] = "there is no such name",
+		[RESOLVE_FAILED] = "the name cannot be resolved",
+		[RESOLVE_BUSY] = "too many names are being resolved; try again",
+	};
 	struct conn *c = ctx;
 
 	c->found = *r;
@@ -166,10 +171,7 @@ on_resolved(void *ctx, const struct resolved *r)
 	if (r->status == RESOLVE_OK)
 		try_next_address(c);
 	else
-		c->reached(c, UPSTREAM_FAILED,
-		    r->status == RESOLVE_NO_NAME
-			? "there is no such name"
-			: "the name cannot be resolved");
+		c->reached(c, UPSTREAM_FAILED, WHY[r->status]);
 }
 
 bool
@@ -204,8 +206,8 @@ upstream_connect(struct conn *c)
 		return;
 	}
 	c->upstream = UPSTREAM_RESOLVING;
-	resolver_ask(g->resolver, uses_proxy(c) ? g->via_host : c->host,
-	    on_resolved, c, &c->query);
+	resolver_ask(g->resolver, c->of->tenant,
+	    uses_proxy(c) ? g->via_host : c->host, on_resolved, c, &c->query);
 }
 
 void

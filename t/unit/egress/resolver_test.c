@@ -100,14 +100,20 @@ on_resolved(void *ctx, const struct resolved *r)
 	if (a->cancels != NULL)
 		resolver_cancel(&a->cancels->query);
 	if (a->asks != NULL)
-		resolver_ask(R, "four.example", on_resolved, a->asks,
+		resolver_ask(R, "one", "four.example", on_resolved, a->asks,
 		    &a->asks->query);
+}
+
+static void
+ask_by(struct asked *a, const char *by, const char *host)
+{
+	resolver_ask(R, by, host, on_resolved, a, &a->query);
 }
 
 static void
 ask(struct asked *a, const char *host)
 {
-	resolver_ask(R, host, on_resolved, a, &a->query);
+	ask_by(a, "one", host);
 }
 
 static void
@@ -329,13 +335,14 @@ static void
 many_names_resolve_at_once(void **state)
 {
 	static struct asked asked[MANY];
-	char host[64];
+	char host[64], by[64];
 
 	(void)state;
 	for (int i = 0; i < MANY; i++) {
 		snprintf(host, sizeof(host), "both%d.example", i);
+		snprintf(by, sizeof(by), "tenant %d", i % 10);
 		asked[i] = (struct asked){ .told = 0 };
-		ask(&asked[i], host);
+		ask_by(&asked[i], by, host);
 	}
 	for (int i = 0; i < MANY; i++)
 		while (asked[i].told == 0)
@@ -344,6 +351,37 @@ many_names_resolve_at_once(void **state)
 		assert_int_equal(asked[i].answer.status, RESOLVE_OK);
 		assert_int_equal(asked[i].answer.count, 2);
 	}
+}
+
+static void
+who_asks_for_too_many_names_keeps_no_one_else_waiting(void **state)
+{
+	struct asked own, other = { .told = 0 }, same = { .told = 0 };
+	char host[64];
+
+	(void)state;
+	for (int i = 0; i < RESOLVER_OWN_MAX; i++) {
+		snprintf(host, sizeof(host), "silent%d.example", i);
+		own = (struct asked){ .told = 0 };
+		ask(&own, host);
+		assert_int_equal(own.told, 0);
+		resolver_cancel(&own.query); /* goes away: it still counts */
+	}
+	own = (struct asked){ .told = 0 };
+	ask(&own, "four.example");
+	assert_int_equal(own.told, 1);
+	assert_int_equal(own.answer.status, RESOLVE_BUSY);
+	ask(&same, "silent0.example"); /* a name that is under way */
+	assert_int_equal(same.told, 0);
+	ask_by(&other, "another", "both.example");
+	while (other.told == 0)
+		loop_round(&L, NULL);
+	assert_int_not_equal(other.answer.status, RESOLVE_BUSY);
+	while (same.told == 0)
+		loop_round(&L, NULL);
+	assert_int_equal(same.answer.status, RESOLVE_FAILED);
+	ask_and_wait(&own, "four.example");
+	assert_int_not_equal(own.answer.status, RESOLVE_BUSY);
 }
 
 static void
@@ -443,6 +481,8 @@ main(void)
 		CASE(a_cancelled_query_is_not_told, short),
 		CASE(a_query_may_follow_from_another, long),
 		CASE(many_names_resolve_at_once, often),
+		CASE(who_asks_for_too_many_names_keeps_no_one_else_waiting,
+		    short),
 		CASE(queries_that_are_open_at_the_end_have_failed, long),
 		CASE(a_name_that_cannot_be_asked_for_has_no_address, long),
 		CASE(without_a_server_a_query_fails, short),
