@@ -125,6 +125,13 @@ BEGIN
             'denied', coalesce(u.denied, 0));
 END $$;
 
+-- The same for a session that never had one: a constant, because most have none.
+CREATE OR REPLACE FUNCTION network_none()
+RETURNS json LANGUAGE sql IMMUTABLE AS $$
+    SELECT '{"mode": "none", "ports": null, "connections": 0, "requests": 0, "bytesIn": 0,'
+        '"bytesOut": 0, "denied": 0}'::json
+$$;
+
 -- Counts a change of a session's own policy or secrets, and tells sandlease-egress.
 CREATE OR REPLACE FUNCTION network_changed()
 RETURNS trigger LANGUAGE plpgsql AS $$

@@ -52,7 +52,8 @@ BEGIN
         'limits', json_build_object(
             'memoryMb', c.memory_mb, 'cpuMillis', c.cpu_millis,
             'diskMb', c.disk_mb, 'pids', c.pids, 'rootfs', c.rootfs),
-        'network', network_json(s, c.network_max, o.network, u),
+        'network', CASE WHEN s.network IS NULL AND o.network IS NULL AND u.session_id IS NULL
+            THEN network_none() ELSE network_json(s, c.network_max, o.network, u) END,
         'secrets', coalesce(s.secrets, '[]'),
         'alive', session_alive(s, l),
         'sleepAfterSeconds', s.sleep_after_seconds,

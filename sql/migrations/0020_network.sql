@@ -47,6 +47,12 @@ CREATE TABLE network_use (
     changed_at  timestamptz NOT NULL DEFAULT clock_timestamp()
 );
 
+-- The last counts that sandlease-egress of a host has written.
+CREATE TABLE network_report (
+    host text PRIMARY KEY,
+    last text NOT NULL
+);
+
 -- The authority whose certificates sandlease-egress shows to sessions with secrets.
 CREATE TABLE network_authority (
     the_only    boolean     PRIMARY KEY DEFAULT true CHECK (the_only),

@@ -15,15 +15,22 @@ SELECT s.id AS session_id, s.tenant, s.sandbox_id, b.incarnation, l.instance, l.
    AND CASE WHEN $2 = '' THEN network_mode(s) <> 'none' ELSE s.id = $2 END;
 
 -- name: egress_use
--- params: used
--- Adds [{"session", "connections", "requests", "bytesIn", "bytesOut", "denied"}].  A session
--- that is deleted meanwhile is left out.
+-- params: used, host, report
+-- Adds [{"session", "connections", "requests", "bytesIn", "bytesOut", "denied"}], once: the
+-- connection may break before the answer, and then nobody knows.  A session that is deleted
+-- meanwhile is left out.
+WITH once AS (
+    INSERT INTO network_report AS r (host, last) VALUES ($2, $3)
+        ON CONFLICT (host) DO UPDATE SET last = excluded.last WHERE r.last <> excluded.last
+    RETURNING 1
+)
 INSERT INTO network_use AS u (session_id, connections, requests, bytes_in, bytes_out, denied)
 SELECT s.id, sum(x.connections), sum(x.requests), sum(x."bytesIn"), sum(x."bytesOut"),
        sum(x.denied)
   FROM jsonb_to_recordset($1::jsonb) AS x (session text, connections bigint, requests bigint,
            "bytesIn" bigint, "bytesOut" bigint, denied bigint)
   JOIN session s ON s.id = x.session
+ WHERE EXISTS (SELECT FROM once)
  GROUP BY s.id
  ORDER BY s.id
     ON CONFLICT (session_id) DO UPDATE

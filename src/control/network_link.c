@@ -20,6 +20,18 @@ network_row_free(struct network_row *n)
 	json_decref(TAKE(n->secrets));
 }
 
+static void
+add_address(struct network_row *n, const char *host)
+{
+	if (!network_is_address(host))
+		return;
+	if (n->address_count == NETWORK_ADDRESSES_MAX)
+		n->many = true;
+	else if (str_copy(n->addresses[n->address_count], NETWORK_ADDRESS_MAX,
+		     host))
+		n->address_count++;
+}
+
 /* The ports that any of the policies names; those in common if all are open. */
 static void
 find_ports(struct network_row *n)
@@ -45,13 +57,12 @@ find_ports(struct network_row *n)
 		    p.count * sizeof(*p.rules));
 		all.count += p.count;
 	}
-	n->port_count = network_ports(&all, n->ports, NETWORK_PORTS_MAX);
-	for (i = 0; i < all.count && n->address_count < NETWORK_ADDRESSES_MAX;
-	     i++)
-		if (network_is_address(all.rules[i].host) &&
-		    str_copy(n->addresses[n->address_count],
-			NETWORK_ADDRESS_MAX, all.rules[i].host))
-			n->address_count++;
+	n->port_count = network_ports(&all, n->ports, ARRAY_LEN(n->ports));
+	n->many = n->port_count > NETWORK_PORTS_MAX;
+	if (n->many)
+		n->port_count = NETWORK_PORTS_MAX;
+	for (i = 0; i < all.count; i++)
+		add_address(n, all.rules[i].host);
 	if (!n->open)
 		return;
 	memcpy(n->ports, COMMON_PORTS, sizeof(COMMON_PORTS));

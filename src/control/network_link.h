@@ -21,8 +21,9 @@ struct network_row {
 	json_t *secrets;  /* owned; with values; NULL: none */
 	bool any;         /* a policy allows something */
 	bool open;        /* all policies allow everything */
+	bool many;        /* ports or addresses: not all are in the lists */
 	/* ports that a policy names; if it is open, those that are common */
-	uint16_t ports[NETWORK_PORTS_MAX];
+	uint16_t ports[NETWORK_PORTS_MAX + 1];
 	size_t port_count;
 	/* addresses that a policy names */
 	char addresses[NETWORK_ADDRESSES_MAX][NETWORK_ADDRESS_MAX];
@@ -46,8 +47,9 @@ struct network_filter {
 };
 
 /*
- * Asks for the session's filter and sockets; without `base` only for those that
- * follow from its policies.  Returns a connection on which they arrive.
+ * Asks for the session's filter and its sockets, those that are not open yet;
+ * with `base` also for the filter's reports.  Returns a connection on which they
+ * arrive.
  */
 int network_link(struct control *ctl, const struct network_row *n, bool base,
     const struct network_filter *filter, struct err *e) MUST_CHECK;

@@ -31,8 +31,9 @@ enum {
 	NETWORK_HOST_MAX = 254, /* a name of the DNS, and the NUL */
 	NETWORK_ENTRY_MAX = 270,
 	NETWORK_PRESET_MAX = 32,
-	NETWORK_ALLOW_MAX = 100,  /* entries that a policy may name */
-	NETWORK_RULES_MAX = 1000, /* and have, when its presets are expanded */
+	NETWORK_ALLOW_MAX = 100, /* entries of a policy, and of a preset */
+	/* and of a policy whose presets are expanded */
+	NETWORK_RULES_MAX = NETWORK_ALLOW_MAX * NETWORK_ALLOW_MAX,
 	NETWORK_REQUESTS_MAX = 1000 * 1000 * 1000
 };
 

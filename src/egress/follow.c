@@ -14,7 +14,8 @@ ask_sockets(struct rows_process *p, const struct network_row *n, bool base,
     struct err *e)
 {
 	struct address addresses[NETWORK_ADDRESSES_MAX];
-	struct ruleset rules = { .open = n->open,
+	/* with too many for rules each connection is decided by serve alone */
+	struct ruleset rules = { .open = n->open || n->many,
 		.ports = n->ports,
 		.count = n->port_count,
 		.addresses = addresses };

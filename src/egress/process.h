@@ -30,8 +30,13 @@ struct rows_process {
 	int serve_fd;  /* owned; -1: it does not run */
 	pid_t serve_pid;
 	struct attached_list attached;
-	struct buf log;    /* asks for reports of packet filters; in base64 */
-	json_t *unwritten; /* owned; counts that the database did not take */
+	struct buf log; /* asks for reports of packet filters; in base64 */
+	/* owned; messages of serve that the database did not take */
+	json_t *later;
+	struct loop_timer later_timer;
+	/* owned; counts that are not written, and those of the last attempt */
+	json_t *counts, *writing;
+	char writing_id[ID_MAX]; /* the database takes it once */
 };
 
 /* ---- attached.c */
@@ -67,8 +72,10 @@ int authority_send(struct rows_process *p, struct err *e) MUST_CHECK;
 
 /* ---- reports.c */
 
-/* Writes what the serving process says. */
-void reports_take(struct rows_process *p, const json_t *msg);
+void reports_open(struct rows_process *p);
+void reports_close(struct rows_process *p);
+/* Writes what the serving process says, later if it cannot be written now. */
+void reports_take(struct rows_process *p, json_t *msg);
 
 /* ---- callers.c */
 

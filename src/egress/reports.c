@@ -1,31 +1,67 @@
 /* reports.c: writes what the serving process says. */
 #include "common/channel.h"
+#include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
 #include "egress/process.h"
+#include "store/listen.h"
 
-enum { UNWRITTEN_MAX = 100000 }; /* some hours without the database */
+enum {
+	LATER_MS = 1000,
+	LATER_MAX = 10000,  /* messages; more are lost */
+	LATER_TRIES = 3,    /* that may fail before the others get a turn */
+	COUNTS_MAX = 100000 /* some hours without the database */
+};
 
-/* Counts that cannot be written now are written with the next ones. */
-static int
-do_use(struct rows_process *p, const json_t *msg, struct err *e)
+static void
+write_later(struct rows_process *p)
 {
-	auto_free char *text = NULL;
+	loop_set(&p->loop, &p->later_timer, clock_ms() + LATER_MS);
+}
 
-	if (json_array_size(p->unwritten) < UNWRITTEN_MAX)
-		json_array_extend(p->unwritten,
-		    json_object_get(msg, "sessions"));
-	text = json_text(p->unwritten);
-	if (STORE_RUN(p->store, STMT_EGRESS_USE, NULL, e, text) < 0)
-		return -1;
-	return json_array_clear(p->unwritten);
+/* ---- counts */
+
+/* Those of an attempt whose end nobody knows are sent again as they were. */
+static int
+write_counts(struct rows_process *p, struct err *e)
+{
+	while (
+	    json_array_size(p->writing) > 0 || json_array_size(p->counts) > 0) {
+		auto_free char *text = NULL;
+
+		if (json_array_size(p->writing) == 0) {
+			json_t *empty = p->writing;
+
+			p->writing = p->counts;
+			p->counts = empty;
+			id_random(p->writing_id, ID_REQUEST_LEN);
+		}
+		text = json_text(p->writing);
+		if (STORE_RUN(p->store, STMT_EGRESS_USE, NULL, e, text,
+			p->conf->host_name, p->writing_id) < 0) {
+			write_later(p);
+			return -1;
+		}
+		json_array_clear(p->writing);
+	}
+	return 0;
 }
 
 static int
-do_denied(struct rows_process *p, const json_t *msg, struct err *e)
+do_use(struct rows_process *p, json_t *msg, struct err *e)
 {
-	auto_json json_t *detail = json_copy((json_t *)(uintptr_t)msg);
+	if (json_array_size(p->counts) < COUNTS_MAX)
+		json_array_extend(p->counts, json_object_get(msg, "sessions"));
+	return write_counts(p, e);
+}
+
+/* ---- the other messages */
+
+static int
+do_denied(struct rows_process *p, json_t *msg, struct err *e)
+{
+	auto_json json_t *detail = json_copy(msg);
 	auto_free char *text = NULL;
 
 	json_object_del(detail, "op");
@@ -36,7 +72,7 @@ do_denied(struct rows_process *p, const json_t *msg, struct err *e)
 }
 
 static int
-do_reserve(struct rows_process *p, const json_t *msg, struct err *e)
+do_reserve(struct rows_process *p, json_t *msg, struct err *e)
 {
 	auto_rows struct rows *r = NULL;
 	struct err why = { 0 };
@@ -53,7 +89,7 @@ do_reserve(struct rows_process *p, const json_t *msg, struct err *e)
 }
 
 static int
-do_serves(struct rows_process *p, const json_t *msg, struct err *e)
+do_serves(struct rows_process *p, json_t *msg, struct err *e)
 {
 	auto_free char *ports = json_text(json_object_get(msg, "ports"));
 
@@ -62,7 +98,7 @@ do_serves(struct rows_process *p, const json_t *msg, struct err *e)
 }
 
 static int
-do_gone(struct rows_process *p, const json_t *msg, struct err *e)
+do_gone(struct rows_process *p, json_t *msg, struct err *e)
 {
 	const char *session = json_str(msg, "session");
 
@@ -73,24 +109,185 @@ do_gone(struct rows_process *p, const json_t *msg, struct err *e)
 	return STORE_RUN(p->store, STMT_EGRESS_SERVES, NULL, e, session, NULL);
 }
 
-static const struct {
-	const char *op;
-	int (*run)(struct rows_process *p, const json_t *msg, struct err *e);
+/* Has a session, or all of them (""), follow its row in a moment. */
+static void
+follow_later(struct rows_process *p, const char *session)
+{
+	size_t i;
+	json_t *v;
+
+	json_array_foreach(p->later, i, v)
+	{
+		if (str_equal(json_str(v, "op"), "follow") &&
+		    str_equal(json_str(v, "session"), session))
+			return;
+	}
+	json_array_append_new(p->later,
+	    json_pack("{s:s, s:s}", "op", "follow", "session", session));
+	write_later(p);
+}
+
+/* Serve did not hear of a session, and does not know of which one. */
+static int
+do_missed(struct rows_process *p, json_t *msg, struct err *e)
+{
+	(void)msg;
+	(void)e;
+	attached_forget(p);
+	follow_later(p, "");
+	return 0;
+}
+
+/* Init could not open the sockets of a session. */
+static int
+do_again(struct rows_process *p, json_t *msg, struct err *e)
+{
+	(void)e;
+	follow_later(p, json_str(msg, "session"));
+	return 0;
+}
+
+static int
+do_follow(struct rows_process *p, json_t *msg, struct err *e)
+{
+	const char *session = json_str(msg, "session");
+
+	if (session[0] != '\0')
+		return follow(p, session, -1, e);
+	follow_all(p);
+	return 0;
+}
+
+static const struct op {
+	const char *name;
+	int (*run)(struct rows_process *p, json_t *msg, struct err *e);
+	bool kept; /* tried again, in the order of its session */
 } OPS[] = {
-	{ "use", do_use },
-	{ "denied", do_denied },
-	{ "reserve", do_reserve },
-	{ "serves", do_serves },
-	{ "gone", do_gone },
+	{ "use", do_use, false },
+	{ "denied", do_denied, true },
+	{ "reserve", do_reserve, false },
+	{ "serves", do_serves, true },
+	{ "gone", do_gone, true },
+	{ "missed", do_missed, false },
+	{ "again", do_again, false },
+	{ "follow", do_follow, true },
 };
 
-void
-reports_take(struct rows_process *p, const json_t *msg)
+/* ---- now or later */
+
+static bool
+has_of(const json_t *list, const char *session)
+{
+	size_t i;
+	json_t *v;
+
+	json_array_foreach(list, i, v)
+	{
+		if (str_equal(json_str(v, "session"), session))
+			return true;
+	}
+	return false;
+}
+
+static bool
+has_database(struct rows_process *p)
+{
+	return listen_fd(p->store) >= 0;
+}
+
+static void
+keep(struct rows_process *p, json_t *msg)
+{
+	if (json_array_size(p->later) < LATER_MAX)
+		json_array_append(p->later, msg);
+	write_later(p);
+}
+
+/* False: it could not be written, and is kept. */
+static bool
+run(struct rows_process *p, const struct op *o, json_t *msg)
 {
 	struct err e = { 0 };
 
+	if (o->run(p, msg, &e) == 0)
+		return true;
+	log_err(LOG_WARN, o->name, &e);
+	if (!o->kept || e.kind != ERR_UNAVAILABLE)
+		return true;
+	keep(p, msg);
+	return false;
+}
+
+static const struct op *
+find_op(const json_t *msg)
+{
 	for (size_t i = 0; i < ARRAY_LEN(OPS); i++)
-		if (str_equal(json_str(msg, "op"), OPS[i].op) &&
-		    OPS[i].run(p, msg, &e) < 0)
-			log_err(LOG_WARN, OPS[i].op, &e);
+		if (str_equal(json_str(msg, "op"), OPS[i].name))
+			return &OPS[i];
+	return NULL;
+}
+
+void
+reports_take(struct rows_process *p, json_t *msg)
+{
+	const struct op *o = find_op(msg);
+
+	if (o == NULL)
+		return;
+	if (o->kept &&
+	    (!has_database(p) || has_of(p->later, json_str(msg, "session"))))
+		keep(p, msg);
+	else
+		(void)run(p, o, msg);
+}
+
+/*
+ * Tries again what was kept.  A session whose row is locked keeps its order,
+ * and no other one waiting for long.
+ */
+static void
+on_later(struct loop_timer *t)
+{
+	struct rows_process *p = (struct rows_process *)(void *)((char *)t -
+	    offsetof(struct rows_process, later_timer));
+	auto_json json_t *list = p->later;
+	struct err e = { 0 };
+	int failed = 0;
+	size_t i;
+	json_t *v;
+
+	if (!has_database(p)) {
+		write_later(p);
+		json_incref(list);
+		return;
+	}
+	p->later = json_array();
+	if (write_counts(p, &e) < 0)
+		log_err(LOG_WARN, "use", &e);
+	json_array_foreach(list, i, v)
+	{
+		if (failed == LATER_TRIES ||
+		    has_of(p->later, json_str(v, "session")))
+			keep(p, v);
+		else if (!run(p, find_op(v), v))
+			failed++;
+	}
+}
+
+void
+reports_open(struct rows_process *p)
+{
+	p->later = json_array();
+	p->counts = json_array();
+	p->writing = json_array();
+	p->later_timer.fire = on_later;
+}
+
+void
+reports_close(struct rows_process *p)
+{
+	loop_clear(&p->loop, &p->later_timer);
+	json_decref(TAKE(p->later));
+	json_decref(TAKE(p->counts));
+	json_decref(TAKE(p->writing));
 }

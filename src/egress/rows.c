@@ -26,6 +26,8 @@
 
 enum {
 	STATEMENT_MS = 3000,
+	LAST_MS = 2000,  /* for the last counts, when we end */
+	LOCK_MS = 100,   /* a row of one session must not stop all others */
 	AGAIN_MS = 1000, /* until the database or the process is tried again */
 	KEPT_FD = 3,     /* the first after those for input and output */
 	PATH_MAX_BYTES = 600
@@ -270,13 +272,33 @@ open_all(struct rows_process *p, struct err *e)
 	    : 0;
 }
 
+/* Serve hears that we end, and says what it has counted. */
+static void
+hear_last(struct rows_process *p)
+{
+	int64_t deadline_ms = clock_ms() + LAST_MS;
+	struct err e = { 0 };
+
+	shutdown(p->serve_fd, SHUT_WR);
+	for (;;) {
+		auto_json json_t *msg = NULL;
+		auto_fds struct channel_fds fds = { .count = 0 };
+
+		if (channel_recv(p->serve_fd, deadline_ms, &msg, &fds, &e) < 0)
+			return;
+		reports_take(p, msg);
+	}
+}
+
 static void
 close_all(struct rows_process *p)
 {
 	struct err e = { 0 };
 
-	if (p->serve_fd >= 0)
+	if (p->serve_fd >= 0) {
+		hear_last(p);
 		lose_serve(p);
+	}
 	if (listen_fd(p->store) >= 0 &&
 	    STORE_RUN(p->store, STMT_EGRESS_STOPPED, NULL, &e,
 		p->conf->host_name) < 0)
@@ -284,15 +306,17 @@ close_all(struct rows_process *p)
 	mem_close_fd(&p->listen_fd);
 	store_free(p->store);
 	buf_free(&p->log);
-	json_decref(TAKE(p->unwritten));
+	reports_close(p);
 	loop_close(&p->loop);
 }
 
 int
 rows_run(const struct conf *conf, struct err *e)
 {
-	static const struct store_options STORE = { "sandlease-egress",
-		STATEMENT_MS };
+	static const struct store_options STORE = { .program =
+							"sandlease-egress",
+		.statement_timeout_ms = STATEMENT_MS,
+		.lock_timeout_ms = LOCK_MS };
 	struct rows_process p = { .conf = conf,
 		.listen_watch = { .ready = on_listen, .fd = -1 },
 		.database_watch = { .ready = on_database, .fd = -1 },
@@ -309,7 +333,7 @@ rows_run(const struct conf *conf, struct err *e)
 	if (serve_check(conf, e) < 0 || take_place(conf, &lock, e) < 0 ||
 	    open_all(&p, e) < 0)
 		return -1;
-	p.unwritten = json_array();
+	reports_open(&p);
 	write_log_request(&p);
 	p.store = store_new(conf->database, &STORE);
 	rc = begin(&p, e);

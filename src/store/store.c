@@ -101,12 +101,13 @@ store_new(const char *conninfo, const struct store_options *o)
 {
 	struct store *st = xcalloc(1, sizeof(*st));
 	int ms = o->statement_timeout_ms;
+	int lock_ms = o->lock_timeout_ms > 0 ? o->lock_timeout_ms : LOCK_MS;
 
 	st->conninfo = xstrdup(conninfo);
 	st->program = xstrdup(o->program);
 	st->settings = json_object();
 	set_ms(st, "statement_timeout", ms);
-	set_ms(st, "lock_timeout", ms < LOCK_MS ? ms : LOCK_MS);
+	set_ms(st, "lock_timeout", ms < lock_ms ? ms : lock_ms);
 	set_ms(st, "idle_in_transaction_session_timeout", IDLE_MS);
 	json_object_set_new(st->settings, "client_min_messages",
 	    json_string("warning"));

@@ -25,8 +25,9 @@ struct rows; /* the result of a statement */
 #define auto_rows __attribute__((cleanup(rows_free)))
 
 struct store_options {
-	const char *program;      /* application_name */
-	int statement_timeout_ms; /* lock_timeout is at most 2 s */
+	const char *program; /* application_name */
+	int statement_timeout_ms;
+	int lock_timeout_ms; /* 0: 2 s, or statement_timeout_ms if that is less */
 };
 
 /* Never fails: the first statement connects. */

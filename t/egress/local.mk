@@ -1,6 +1,7 @@
 ## t/egress: networks of sandboxes, with servers that stand in for the Internet
 
 EXTRA_DIST += \
+	%D%/failures.t \
 	%D%/policy.t \
 	%D%/ports.t \
 	%D%/refused.t \

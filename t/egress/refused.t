@@ -5,6 +5,7 @@ import os
 import socket
 import struct
 import sys
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import internet  # noqa: E402
@@ -13,6 +14,7 @@ import service  # noqa: E402
 service.begin(internet.settings(), egress=True)
 from network import Denials, ok, python, refused, same, session, sh  # noqa: E402
 from procfs import children  # noqa: E402
+from service import until  # noqa: E402
 from tap import run  # noqa: E402
 
 net = internet.Internet()
@@ -135,6 +137,12 @@ def a_stand_in_that_was_not_given_leads_nowhere():
                "'api.example.com')).hex())")))
     lonely = session("unrelated.example.com")
     refused(lonely, CONNECT % (theirs, 80), "unknown_address", theirs, 80, "a sibling's stand-in")
+
+
+def the_listener_itself_leads_nowhere():
+    fresh()
+    for address in "127.0.0.1", "::1":
+        refused(sid, CONNECT % (address, 3129), "unknown_address", address, 3129, address)
 
 
 def the_port_must_be_allowed():
@@ -305,12 +313,14 @@ def a_second_hello_of_tls_must_be_for_the_target_too():
     code, out = sh(sid, "curl -skS -m 20 https://retry.example.com/")
     ok("GET retry.example.com" in out, "a server may ask for a second hello", out)
     same(web.named, ["retry.example.com"] * 2, "and gets the right name twice")
+    # wait: the portions arrive one by one; else this tests less
     out = python(sid, RETRY % 's.sendall(second[:9])\nimport time; time.sleep(0.1)\n'
                               's.sendall(second[9:])\ncome.write(answer(s))\nhello()\n'
                               'print(tls.version())')
     same(out, "TLSv1.3", "in portions, too")
     for name, program in (
             ("another name", "s.sendall(forged)"),
+            # wait: as above
             ("in portions", "s.sendall(forged[:70])\nimport time; time.sleep(0.1)\n"
                             "s.sendall(forged[70:])"),
             ("before the server has answered", "s = connect(); s.sendall(first + forged)"),
@@ -404,10 +414,35 @@ print(held)
        "another session does not notice")
 
 
+def a_flood_of_connections_is_slowed_down():
+    """Each leaves an entry in the kernel's table for a while."""
+    flood = session("api.example.com")
+    began = time.monotonic()
+    out = python(flood, """
+import socket
+host = socket.gethostbyname("api.example.com")
+for i in range(6000):
+    s = socket.socket()
+    s.setblocking(False)
+    s.connect_ex((host, 80))
+    s.close()
+print("done")
+""")
+    same(out, "done", "6000 attempts")
+    # wait: the more time has passed, the more may get through
+    most = 2000 + 200 * (time.monotonic() - began)
+    made = until("counts", lambda: service.get(flood)["network"]["connections"])
+    ok(0 < made <= most, "no more get through than may", "%d of %d" % (made, most))
+    until("the next", lambda: "GET" in sh(flood, "curl -sS http://api.example.com/")[1])
+    ok(True, "and others do, a little later")
+
+
 run([a_raw_address_is_refused, datagrams_are_refused, names_are_no_tunnel,
-     a_stand_in_that_was_not_given_leads_nowhere, the_port_must_be_allowed,
+     a_stand_in_that_was_not_given_leads_nowhere, the_listener_itself_leads_nowhere,
+     the_port_must_be_allowed,
      the_host_of_a_request_must_be_the_targets, a_name_that_is_no_text_ends_nothing,
      a_request_cannot_hide_on_another_port, a_kept_connection_serves_one_host,
      the_server_name_of_tls_must_be_the_targets,
      a_second_hello_of_tls_must_be_for_the_target_too, an_allowed_name_may_not_lead_inside,
-     rebinding_does_not_help, a_redirect_leads_nowhere, a_thousand_connections_are_too_many])
+     rebinding_does_not_help, a_redirect_leads_nowhere, a_thousand_connections_are_too_many,
+     a_flood_of_connections_is_slowed_down])

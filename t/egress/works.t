@@ -66,6 +66,10 @@ def curl_works():
                      "s.sendall(b'GET /half HTTP/1.0\\r\\nHost: api.example.com\\r\\n\\r\\n')\n"
                      "s.shutdown(socket.SHUT_WR)\nprint(s.makefile('rb').read()[-10:])"),
          "b'com /half\\n'", "a client that says its end first")
+    same(python(sid, "import socket\ns = socket.create_connection(('api.example.com', 80))\n"
+                     "s.sendall(b'GET /none HTTP/1.0\\r\\n\\r\\n')\n"
+                     "print(s.makefile('rb').read()[-26:])"),
+         "b'GET api.example.com /none\\n'", "HTTP/1.0 that names no host")
     for proxy in ("http://127.0.0.1:3128", "http://localhost:3128"):
         same(sh(sid, "HTTPS_PROXY=%s http_proxy=%s curl -sS http://api.example.com/p "
                      "https://api.example.com/q" % (proxy, proxy)),

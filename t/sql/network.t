@@ -54,6 +54,20 @@ is "$(mode a)|$(mode b)" "none|none" "the narrowest wins"
 must "UPDATE session SET class = 'shared' WHERE id = '$(sid b)'"
 is "$(mode b)" none "the class is the sandbox's"
 
+# ---- counts
+
+use() { q "EXECUTE egress_use('[{\"session\": \"$(sid a)\", \"connections\": 1, \"requests\": 2,
+	\"bytesIn\": 3, \"bytesOut\": 4, \"denied\": 5}]', '$1', '$2')"; }
+used() { q "SELECT connections, requests, bytes_in, bytes_out, denied FROM network_use
+	WHERE session_id = '$(sid a)'"; }
+use host one
+is "$(used)" "1|2|3|4|5" "counts are added"
+use host one
+is "$(used)" "1|2|3|4|5" "once, if they are sent again"
+use host two
+use other two
+is "$(used)" "3|6|9|12|15" "others are, and those of another host"
+
 # ---- a class without a network
 
 is "$(create c '"network": {"mode": "open"}')" "ERROR:  SX426" "it refuses one"

@@ -59,7 +59,8 @@ static const struct opening REDIRECTED[] = {
 /* Sockets that are opened and not yet sent. */
 struct batch {
 	int reply_fd;
-	json_t *names; /* [{"name", "port", "stream"}] in the order of fds */
+	json_t *names; /* describe() of each, in the order of fds */
+	json_t *taken; /* ... of those whose port is in use */
 	int fds[CHANNEL_FDS_MAX];
 	size_t count;
 	bool filter; /* the packet filter brings all connections */
@@ -247,8 +248,9 @@ open_socket(const struct opening *o)
 static int
 send_batch(struct batch *b, bool more, struct err *e)
 {
-	auto_json json_t *msg = json_pack("{s:b, s:b, s:b, s:o}", "ok", 1,
-	    "more", more, "filter", b->filter, "sockets", b->names);
+	auto_json json_t *msg =
+	    json_pack("{s:b, s:b, s:b, s:o, s:O}", "ok", 1, "more", more,
+		"filter", b->filter, "sockets", b->names, "taken", b->taken);
 	int rc = channel_send(b->reply_fd, msg, b->fds, b->count, e);
 
 	for (size_t i = 0; i < b->count; i++)
@@ -256,6 +258,14 @@ send_batch(struct batch *b, bool more, struct err *e)
 	b->count = 0;
 	b->names = json_array();
 	return rc;
+}
+
+static json_t *
+describe(const struct opening *o)
+{
+	return json_pack("{s:s, s:i, s:b, s:b}", "name", o->name, "port",
+	    (int)o->port, "stream", o->type == SOCK_STREAM, "v6",
+	    o->family == AF_INET6);
 }
 
 static int
@@ -266,15 +276,12 @@ keep_socket(struct batch *b, const struct opening *o, int fd, struct err *e)
 		return -1;
 	}
 	b->fds[b->count++] = fd;
-	json_array_append_new(b->names,
-	    json_pack("{s:s, s:i, s:b}", "name", o->name, "port", (int)o->port,
-		"stream", o->type == SOCK_STREAM));
-	return 0;
+	return json_array_append_new(b->names, describe(o));
 }
 
 /*
- * Opens a socket and adds it to the batch.  A port that a program of the tenant
- * already has is left out; so is one that egress has from an earlier message.
+ * Opens a socket and adds it to the batch.  A port that egress has from an
+ * earlier message is taken, and so is one that a program of the tenant has.
  */
 static int
 add_socket(struct batch *b, const struct opening *o, struct err *e)
@@ -282,7 +289,7 @@ add_socket(struct batch *b, const struct opening *o, struct err *e)
 	int fd = open_socket(o);
 
 	if (fd < 0 && errno == EADDRINUSE)
-		return 0;
+		return json_array_append_new(b->taken, describe(o));
 	if (fd < 0 && o->family == AF_INET6) /* this kernel has no IPv6 */
 		return 0;
 	if (fd < 0)
@@ -359,13 +366,12 @@ serve_request(pid_t pid, const json_t *msg, struct batch *b, struct err *e)
 
 	if (enter_namespace(pid, e) < 0 || add_address(e) < 0)
 		return -1;
-	if (base && add_sockets(b, BASE, ARRAY_LEN(BASE), e) < 0)
+	if (add_sockets(b, BASE, ARRAY_LEN(BASE), e) < 0)
 		return -1;
 	b->filter = set_filter(json_str(msg, "rules"));
 	if (b->filter) {
-		if (base &&
-		    (add_sockets(b, REDIRECTED, ARRAY_LEN(REDIRECTED), e) < 0 ||
-			add_log(b, json_str(msg, "log"), e) < 0))
+		if (add_sockets(b, REDIRECTED, ARRAY_LEN(REDIRECTED), e) < 0 ||
+		    (base && add_log(b, json_str(msg, "log"), e) < 0))
 			return -1;
 		return send_batch(b, false, e);
 	}
@@ -378,7 +384,9 @@ serve_request(pid_t pid, const json_t *msg, struct batch *b, struct err *e)
 static _Noreturn void
 run_child(pid_t pid, const json_t *msg, int reply_fd)
 {
-	struct batch b = { .reply_fd = reply_fd, .names = json_array() };
+	struct batch b = { .reply_fd = reply_fd,
+		.names = json_array(),
+		.taken = json_array() };
 	struct err e = { 0 }, ignored;
 
 	if (serve_request(pid, msg, &b, &e) < 0) {

@@ -32,7 +32,7 @@ struct lookup {
 	TAILQ_ENTRY(lookup) link;
 	struct resolver *of;
 	struct query_list waiters;
-	char by[RESOLVER_BY_MAX]; /* who asked first */
+	char by[RESOLVER_BY_MAX]; /* the first asker */
 	char host[NETWORK_HOST_MAX];
 };
 

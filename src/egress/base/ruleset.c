@@ -32,7 +32,9 @@ enum {
 	BATCH_ROOM = 4096,
 	REPORTS_PER_SECOND = 20,
 	REPORTS_BURST = 60,
-	REPORT_BYTES = 128 /* of each packet */
+	REPORT_BYTES = 128, /* of each packet */
+	CONNECTIONS_PER_SECOND = 200,
+	CONNECTIONS_BURST = 2000
 };
 
 static const char TABLE[] = "sandlease";
@@ -153,12 +155,18 @@ match_address(struct nftnl_rule *r, const struct address *a)
 }
 
 static void
-accept_it(struct nftnl_rule *r)
+decide(struct nftnl_rule *r, uint32_t verdict)
 {
 	struct nftnl_expr *x = add(r, "immediate");
 
 	nftnl_expr_set_u32(x, NFTNL_EXPR_IMM_DREG, NFT_REG_VERDICT);
-	nftnl_expr_set_u32(x, NFTNL_EXPR_IMM_VERDICT, NF_ACCEPT);
+	nftnl_expr_set_u32(x, NFTNL_EXPR_IMM_VERDICT, verdict);
+}
+
+static void
+accept_it(struct nftnl_rule *r)
+{
+	decide(r, NF_ACCEPT);
 }
 
 /* tcp sport or dport */
@@ -235,6 +243,29 @@ accept_others(struct nftnl_rule *r)
 	accept_it(r);
 }
 
+/* So many packets in a second, or what is more than that. */
+static void
+limit(struct nftnl_rule *r, uint64_t rate, uint32_t burst, bool over)
+{
+	struct nftnl_expr *x = add(r, "limit");
+
+	nftnl_expr_set_u64(x, NFTNL_EXPR_LIMIT_RATE, rate);
+	nftnl_expr_set_u64(x, NFTNL_EXPR_LIMIT_UNIT, 1);
+	nftnl_expr_set_u32(x, NFTNL_EXPR_LIMIT_BURST, burst);
+	nftnl_expr_set_u32(x, NFTNL_EXPR_LIMIT_TYPE, NFT_LIMIT_PKTS);
+	nftnl_expr_set_u32(x, NFTNL_EXPR_LIMIT_FLAGS,
+	    over ? NFT_LIMIT_F_INV : 0);
+}
+
+/* The client's kernel sends the packet once more, a second later. */
+static void
+drop_too_many(struct nftnl_rule *r)
+{
+	match_meta(r, NFT_META_L4PROTO, IPPROTO_TCP);
+	limit(r, CONNECTIONS_PER_SECOND, CONNECTIONS_BURST, true);
+	decide(r, NF_DROP);
+}
+
 static void
 redirect_tcp(struct nftnl_rule *r)
 {
@@ -253,12 +284,9 @@ accept_own_address(struct nftnl_rule *r)
 static void
 report(struct nftnl_rule *r)
 {
-	struct nftnl_expr *x = add(r, "limit");
+	struct nftnl_expr *x;
 
-	nftnl_expr_set_u64(x, NFTNL_EXPR_LIMIT_RATE, REPORTS_PER_SECOND);
-	nftnl_expr_set_u64(x, NFTNL_EXPR_LIMIT_UNIT, 1);
-	nftnl_expr_set_u32(x, NFTNL_EXPR_LIMIT_BURST, REPORTS_BURST);
-	nftnl_expr_set_u32(x, NFTNL_EXPR_LIMIT_TYPE, NFT_LIMIT_PKTS);
+	limit(r, REPORTS_PER_SECOND, REPORTS_BURST, false);
 	x = add(r, "log");
 	nftnl_expr_set_u16(x, NFTNL_EXPR_LOG_GROUP, RULESET_GROUP);
 	nftnl_expr_set_u32(x, NFTNL_EXPR_LOG_SNAPLEN, REPORT_BYTES);
@@ -297,6 +325,7 @@ static const struct {
 	{ "track",    ALWAYS, accept_our_answers },
 	{ "track",    ALWAYS, ignore_v4_loopback },
 	{ "track",    ALWAYS, ignore_v6_loopback },
+	{ "redirect", ALWAYS, drop_too_many },
 	{ "redirect", OPEN,   accept_v4_loopback },
 	{ "redirect", OPEN,   accept_v6_loopback },
 	{ "redirect", OPEN,   redirect_tcp },

@@ -13,6 +13,7 @@
  *         }
  *         chain redirect {
  *             type nat hook output priority dstnat
+ *             meta l4proto tcp limit rate over 200/second burst 2000 drop
  *             ip daddr 192.0.2.7 redirect to :3129    for each address
  *             meta nfproto ipv6 accept
  *             ip daddr != 198.18.0.0/15 accept
@@ -34,7 +35,8 @@
  * the loopback is redirected.  Everything else is refused at once, and reported
  * to a socket.  Traffic on the loopback is not tracked, because an entry for
  * each of its connections would be kernel memory that no limit of the sandbox
- * counts.
+ * counts; those of other connections last for up to two minutes, and their
+ * number has a limit by that of new connections.
  */
 #ifndef SANDLEASE_EGRESS_BASE_RULESET_H
 #define SANDLEASE_EGRESS_BASE_RULESET_H

@@ -11,11 +11,10 @@ rate(const struct session *s)
 	return s->of->conf->egress_mb_per_second * BYTES_PER_MB;
 }
 
+/* Adds the bytes of the time that has passed, at most those of a second. */
 static void
-on_refill(struct loop_timer *t)
+refill(struct session *s)
 {
-	struct session *s = (struct session *)(void *)((char *)t -
-	    offsetof(struct session, budget_timer));
 	int64_t now = clock_ms();
 	int64_t more = rate(s) / MS_PER_S * (now - s->budget_at_ms);
 
@@ -23,11 +22,16 @@ on_refill(struct loop_timer *t)
 	s->budget += more;
 	if (s->budget > rate(s))
 		s->budget = rate(s);
-	if (s->budget <= 0) {
-		loop_set(&s->of->loop, t, now + REFILL_MS);
-		return;
-	}
-	s->refilled(s);
+}
+
+static void
+on_refill(struct loop_timer *t)
+{
+	struct session *s = (struct session *)(void *)((char *)t -
+	    offsetof(struct session, budget_timer));
+
+	if (budget_left(s))
+		s->refilled(s);
 }
 
 void
@@ -42,7 +46,10 @@ budget_open(struct session *s, void (*refilled)(struct session *s))
 bool
 budget_left(struct session *s)
 {
-	if (rate(s) == 0 || s->budget > 0)
+	if (rate(s) == 0)
+		return true;
+	refill(s);
+	if (s->budget > 0)
 		return true;
 	if (s->budget_timer.index == 0)
 		loop_set(&s->of->loop, &s->budget_timer,

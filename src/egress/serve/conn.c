@@ -158,32 +158,64 @@ on_client(struct loop_watch *w, uint32_t events)
 
 /* ---- the beginning */
 
-/* The address to which the client has connected. */
-static bool
-find_address(const struct listener *l, int fd, struct address *to,
+static void
+read_socket_address(const struct sockaddr_storage *from, struct address *to,
     uint16_t *port)
 {
-	struct sockaddr_storage a = { 0 };
-	const struct sockaddr_in *v4 = (const void *)&a;
-	const struct sockaddr_in6 *v6 = (const void *)&a;
-	socklen_t len = sizeof(a);
+	const struct sockaddr_in *v4 = (const void *)from;
+	const struct sockaddr_in6 *v6 = (const void *)from;
 
-	if (getsockname(fd, (struct sockaddr *)&a, &len) < 0)
-		return false;
-	len = sizeof(a);
-	if (l->kind == LISTENER_REDIRECT &&
-	    (a.ss_family == AF_INET
-		    ? getsockopt(fd, SOL_IP, SO_ORIGINAL_DST, &a, &len)
-		    : getsockopt(fd, SOL_IPV6, IP6T_SO_ORIGINAL_DST, &a,
-			  &len)) < 0)
-		return false; /* made to the listener itself */
-	if (a.ss_family == AF_INET) {
+	if (from->ss_family == AF_INET) {
 		address_from(AF_INET, &v4->sin_addr, to);
 		*port = ntohs(v4->sin_port);
 	} else {
 		address_from(AF_INET6, &v6->sin6_addr, to);
 		*port = ntohs(v6->sin6_port);
 	}
+}
+
+static bool
+is_same_socket(const struct sockaddr_storage *a,
+    const struct sockaddr_storage *b)
+{
+	struct address a_is, b_is;
+	uint16_t a_port, b_port;
+
+	read_socket_address(a, &a_is, &a_port);
+	read_socket_address(b, &b_is, &b_port);
+	return a_port == b_port &&
+	    memcmp(&a_is.ip, &b_is.ip, sizeof(a_is.ip)) == 0;
+}
+
+/*
+ * The address to which the client has connected.  False: the listener's own,
+ * where only the packet filter may lead.
+ */
+static bool
+find_address(const struct listener *l, int fd, struct address *to,
+    uint16_t *port)
+{
+	struct sockaddr_storage a = { 0 }, peer = { 0 };
+	socklen_t len = sizeof(a);
+	bool v6;
+
+	_Static_assert(SO_ORIGINAL_DST == IP6T_SO_ORIGINAL_DST, "one for both");
+	if (getsockname(fd, (struct sockaddr *)&a, &len) < 0)
+		a.ss_family = AF_INET; /* gone already: 0.0.0.0 */
+	read_socket_address(&a, to, port);
+	v6 = a.ss_family == AF_INET6;
+	len = sizeof(a);
+	if (l->kind != LISTENER_REDIRECT)
+		return true;
+	if (getsockopt(fd, v6 ? SOL_IPV6 : SOL_IP, SO_ORIGINAL_DST, &a, &len) <
+	    0)
+		return false;
+	/* the kernel may take our first answer for a connection to the client */
+	len = sizeof(peer);
+	if (getpeername(fd, (struct sockaddr *)&peer, &len) == 0 &&
+	    is_same_socket(&a, &peer))
+		return false;
+	read_socket_address(&a, to, port);
 	return true;
 }
 
@@ -227,7 +259,7 @@ static bool
 has_share(const struct session *s)
 {
 	struct egress *g = s->of;
-	size_t share = (size_t)g->conf->egress_connections_total / TENANT_SHARE;
+	size_t share = g->conn_max / TENANT_SHARE;
 	const struct session *other = TAILQ_FIRST(&g->sessions);
 	size_t count = 0;
 
@@ -236,8 +268,7 @@ has_share(const struct session *s)
 	for (; other != NULL; other = TAILQ_NEXT(other, link))
 		if (str_equal(other->tenant, s->tenant))
 			count += other->conn_count;
-	return count < share &&
-	    g->conn_count < (size_t)g->conf->egress_connections_total;
+	return count < share && g->conn_count < g->conn_max;
 }
 
 static void
@@ -262,11 +293,9 @@ begin_conn(struct listener *l, int fd)
 	s->use.connections++;
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	conn_give_up_after(c, FIRST_MS);
-	if (!find_address(l, fd, &to, &c->port)) {
-		conn_close(c, true);
-		return;
-	}
-	known = l->kind != LISTENER_PROXY && find_host(c, &to);
+	known = find_address(l, fd, &to, &c->port);
+	if (l->kind != LISTENER_PROXY)
+		known = find_host(c, &to) && known;
 	if (s->conn_count > (size_t)g->conf->egress_connections ||
 	    !has_share(s)) {
 		conn_deny(c, DENY_TOO_MANY, NULL);

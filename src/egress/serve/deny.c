@@ -48,6 +48,8 @@ static const struct {
 	    "network_denied: this is not a name of a host" },
 	[DENY_PACKET] = { "packet",
 	    "network_denied: only TCP to allowed hosts leaves the sandbox" },
+	[DENY_PORT_TAKEN] = { "port_taken",
+	    "network_denied: a program in the sandbox has this port" },
 };
 
 void

@@ -234,7 +234,7 @@ wants_server(struct conn *c)
 	return !side_pending(&c->client) && budget_left(c->of);
 }
 
-/* Nothing of the server has passed but its wish for another hello. */
+/* Nothing of the server has passed but its request for another hello. */
 static bool
 refuse(struct conn *c, int status, const char *text)
 {

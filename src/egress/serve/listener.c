@@ -31,6 +31,24 @@ kind_of(const json_t *about)
 	return LISTENER_PORT;
 }
 
+static uint16_t
+port_of(const json_t *about)
+{
+	return (uint16_t)json_integer_value(json_object_get(about, "port"));
+}
+
+bool
+listener_is_open(const struct session *s, const json_t *about)
+{
+	const struct listener *l = TAILQ_FIRST(&s->listeners);
+
+	while (l != NULL &&
+	    (l->kind != kind_of(about) || l->port != port_of(about) ||
+		l->v6 != json_is_true(json_object_get(about, "v6"))))
+		l = TAILQ_NEXT(l, link);
+	return l != NULL;
+}
+
 void
 listener_close(struct listener *l)
 {
@@ -50,8 +68,8 @@ listener_open(struct session *s, const json_t *about, int fd,
 		.of = s,
 		.fd = fd,
 		.kind = kind_of(about),
-		.port = (uint16_t)json_integer_value(
-		    json_object_get(about, "port")) };
+		.v6 = json_is_true(json_object_get(about, "v6")),
+		.port = port_of(about) };
 	TAILQ_INSERT_TAIL(&s->listeners, l, link);
 	if (loop_watch(&s->of->loop, &l->watch, fd, EPOLLIN) < 0) {
 		log_line(LOG_ERROR, "listener", "session %s: port %u: %m",

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -110,6 +111,14 @@ static const struct {
 	{ "counted", do_counted },
 };
 
+/* There was no descriptor for what came with it: rows says all of it again. */
+static void
+miss_message(struct egress *g, const struct err *why)
+{
+	log_err(LOG_ERROR, "message", why);
+	(void)tell(g, json_pack("{s:s}", "op", "missed"));
+}
+
 static void
 on_rows(struct loop_watch *w, uint32_t events)
 {
@@ -124,7 +133,7 @@ on_rows(struct loop_watch *w, uint32_t events)
 		if (e.code == CODE_PEER_CLOSED)
 			g->loop.over = true;
 		else if (e.code != CODE_TIMED_OUT)
-			log_err(LOG_ERROR, "message", &e);
+			miss_message(g, &e);
 		return;
 	}
 	for (size_t i = 0; i < ARRAY_LEN(OPS); i++)
@@ -221,6 +230,25 @@ serve_check(const struct conf *conf, struct err *e)
 	return rc;
 }
 
+/* A connection has two descriptors; a quarter of all is for listeners. */
+static size_t
+count_max(const struct conf *conf)
+{
+	size_t wanted = (size_t)conf->egress_connections_total;
+	struct rlimit r;
+	size_t most;
+
+	if (getrlimit(RLIMIT_NOFILE, &r) < 0 || r.rlim_cur == RLIM_INFINITY)
+		return wanted;
+	most = (size_t)(r.rlim_cur - r.rlim_cur / 4) / 2;
+	if (most >= wanted)
+		return wanted;
+	log_line(LOG_INFO, "descriptors",
+	    "egress_connections_total is %zu, and the limit of open files allows %zu connections",
+	    wanted, most);
+	return most;
+}
+
 int
 serve_run(const struct conf *conf, int rows_fd)
 {
@@ -238,6 +266,7 @@ serve_run(const struct conf *conf, int rows_fd)
 		close_all(g);
 		return -1;
 	}
+	g->conn_max = count_max(conf);
 	loop_set(&g->loop, &g->report_timer, clock_ms() + REPORT_MS);
 	while (!g->loop.over)
 		loop_round(&g->loop, NULL);

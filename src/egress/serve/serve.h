@@ -73,6 +73,7 @@ struct listener {
 	struct session *of;
 	int fd; /* owned */
 	enum listener_kind kind;
+	bool v6;
 	uint16_t port;
 };
 
@@ -194,7 +195,7 @@ struct egress {
 	struct loop_watch rows_watch;
 	int rows_fd;
 	struct session_list sessions;
-	size_t conn_count;
+	size_t conn_count, conn_max;
 	int64_t next_id;
 	struct loop_timer report_timer, pause_timer;
 	char read_buffer[SERVE_READ_MAX]; /* of the connection that reads now */
@@ -230,6 +231,8 @@ bool policy_checks_name(const struct session *s, const char *host);
 /* `about` is what init says of the socket, which is owned from now on. */
 void listener_open(struct session *s, const json_t *about, int fd,
     void (*ready)(struct loop_watch *w, uint32_t events));
+/* Whether the session has it. */
+bool listener_is_open(const struct session *s, const json_t *about);
 void listener_close(struct listener *l);
 /* Stops accepting for a moment: descriptors have run out. */
 void listener_pause(struct listener *l);
@@ -260,6 +263,7 @@ enum denial {
 	DENY_TRACE,
 	DENY_BAD_NAME,
 	DENY_PACKET,
+	DENY_PORT_TAKEN,
 	DENIAL__MAX
 };
 

@@ -122,6 +122,23 @@ lose(struct session *s)
 	session_end(s);
 }
 
+/* Tells of ports that a program in the sandbox took before we did. */
+static void
+tell_taken(struct session *s, const json_t *taken)
+{
+	size_t i;
+	json_t *v;
+
+	json_array_foreach(taken, i, v)
+	{
+		if (!listener_is_open(s, v))
+			deny(s, DENY_PORT_TAKEN, "127.0.0.1",
+			    (uint16_t)json_integer_value(
+				json_object_get(v, "port")),
+			    NULL);
+	}
+}
+
 static void
 take_sockets(struct request_link *k, const json_t *msg, struct channel_fds *fds)
 {
@@ -139,6 +156,7 @@ take_sockets(struct request_link *k, const json_t *msg, struct channel_fds *fds)
 	if (json_is_true(json_object_get(msg, "more")))
 		return;
 	k->done = true;
+	tell_taken(k->of, json_object_get(msg, "taken"));
 	tell_ports(k->of);
 	answer_waiter(&k->waiter, true, NULL);
 	if (!k->base)
@@ -150,6 +168,8 @@ on_link(struct loop_watch *w, uint32_t events)
 {
 	struct request_link *k = (struct request_link *)(void *)w;
 	struct session *s = k->of;
+	struct egress *g = s->of;
+	json_t *again = NULL; /* to rows, after the end of what we have */
 	auto_json json_t *msg = NULL;
 	auto_fds struct channel_fds fds = { .count = 0 };
 	struct err e = { 0 };
@@ -160,19 +180,39 @@ on_link(struct loop_watch *w, uint32_t events)
 		take_sockets(k, msg, &fds);
 		return;
 	}
-	if (!k->done)
+	if (!k->done) {
 		log_line(LOG_WARN, "sockets", "session %s: %s", s->id,
 		    msg != NULL ? json_str(msg, "message") : e.msg);
+		again =
+		    json_pack("{s:s, s:s}", "op", "again", "session", s->id);
+	}
 	if (k->base)
 		lose(s);
 	else
 		link_close(k);
+	if (again != NULL)
+		(void)tell(g, again);
+}
+
+/* The link that ends with the cell; NULL: none. */
+static struct request_link *
+base_link(const struct session *s)
+{
+	struct request_link *k = TAILQ_FIRST(&s->links);
+
+	while (k != NULL && !k->base)
+		k = TAILQ_NEXT(k, link);
+	return k;
 }
 
 static void
 link_open(struct session *s, int fd, int waiter, bool base)
 {
-	struct request_link *k = xcalloc(1, sizeof(*k));
+	struct request_link *k = base ? base_link(s) : NULL;
+
+	if (k != NULL) /* rows was not sure that we had it */
+		link_close(k);
+	k = xcalloc(1, sizeof(*k));
 
 	*k = (struct request_link){ .watch = { .ready = on_link, .fd = -1 },
 		.of = s,
@@ -186,13 +226,17 @@ link_open(struct session *s, int fd, int waiter, bool base)
 
 /* ---- sessions */
 
+/* After its turn a connection is the last: one transfer stops no other. */
 static void
 on_budget(struct session *s)
 {
-	struct conn *c, *next;
+	for (size_t left = s->conn_count; left > 0 && budget_left(s); left--) {
+		struct conn *c = TAILQ_FIRST(&s->conns);
 
-	for (c = TAILQ_FIRST(&s->conns); c != NULL; c = next) {
-		next = TAILQ_NEXT(c, link);
+		if (c == NULL)
+			return;
+		TAILQ_REMOVE(&s->conns, c, link);
+		TAILQ_INSERT_TAIL(&s->conns, c, link);
 		conn_step(c);
 	}
 }

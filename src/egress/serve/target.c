@@ -46,11 +46,10 @@ check_direct(struct conn *c)
 		conn_deny(c, DENY_BAD_REQUEST, NULL);
 		return false;
 	}
-	/* a secret is for its host, whatever else is allowed */
-	if (!policy_checks_name(c->of, c->host) && r->host[0] != '\0')
-		return true;
-	if (is_target(c, r->host) &&
-	    (r->authority[0] == '\0' || is_target(c, r->authority)))
+	/* one of HTTP/1.0 may name no host, and gets the target's */
+	if (!policy_checks_name(c->of, c->host) ||
+	    ((r->host[0] == '\0' || is_target(c, r->host)) &&
+		(r->authority[0] == '\0' || is_target(c, r->authority))))
 		return true;
 	conn_deny(c, DENY_HOST_HEADER, r->host);
 	return false;
@@ -102,11 +101,12 @@ target_find(struct conn *c)
 	return true;
 }
 
-/* Whether the header Host is known to be the target's. */
+/* Whether the header Host is to be the target's. */
 static bool
 is_checked(const struct conn *c)
 {
 	return c->http->kind == HTTP_PROXY ||
+	    c->http->request.host[0] == '\0' ||
 	    policy_checks_name(c->of, c->host);
 }
 

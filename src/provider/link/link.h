@@ -95,7 +95,7 @@ struct agent_life {
 
 /* Sockets that init opens in a session's network. */
 struct agent_network {
-	bool base;           /* resolver, proxy and packet filter, too */
+	bool base;           /* the filter's reports, too */
 	const char *rules;   /* borrowed; netlink messages in base64 */
 	const char *log;     /* borrowed; the same, for its reports */
 	bool open;           /* without a filter: deliver every address */
