@@ -11,8 +11,8 @@ import internet  # noqa: E402
 import service  # noqa: E402
 
 service.begin(internet.settings(), egress=True)
-from network import Denials, change, ok, same, session, sh  # noqa: E402
-from procfs import children  # noqa: E402
+from network import (Denials, change, egress, egress_was_well, kill_serve, ok, same,  # noqa: E402
+                     session, sh)
 from service import at, call, expect, until  # noqa: E402
 from tap import PATIENCE, run  # noqa: E402
 
@@ -153,24 +153,18 @@ def requests_are_limited():
     same(out.count("GET api.example.com"), 10, "ten of thirty at once")
 
 
-def egress():
-    """The pids of the process that reads rows, and of the one that serves."""
-    rows = service.daemon("egress")
-    return rows, children(rows)[0]
-
-
 def sandboxes_outlive_egress():
     sid = session("api.example.com", "echo.example.com:7000")
     hold(sid)
-    rows, serve = egress()
-    os.kill(serve, signal.SIGKILL)
+    rows = egress()[0]
+    kill_serve()
     until("the end", lambda: "ConnectionResetError" in held(sid) or "b''" in held(sid))
     ok(True, "open connections end with the serving process")
     until("another process", lambda: fetch(sid)[0] == 0)
     same(egress()[0], rows, "and another one serves")
     same(service.get(sid)["state"], "ready", "the session did not notice")
     kept = sh(sid, "getent ahostsv4 api.example.com")[1].split()[0]
-    os.kill(egress()[1], signal.SIGKILL)
+    kill_serve()
     until("another process", lambda: sh(
         sid, "curl -sS --resolve api.example.com:80:%s http://api.example.com/kept" % kept)[0] == 0)
     ok(True, "an address that was kept means the same name")
@@ -257,6 +251,5 @@ def nothing_is_left_behind():
 
 run([a_change_takes_effect_at_once, a_session_gets_a_network_later, org_class_and_preset_count,
      an_abandoned_request_gives_its_place_back, a_narrower_policy_ends_what_was_not_checked,
-     requests_are_limited, sandboxes_outlive_egress, only_one_egress_runs,
-     the_database_may_go_and_come, sleep_and_wake_keep_the_policy, tenants_do_not_meet,
-     a_start_without_egress_says_so, nothing_is_left_behind])
+     requests_are_limited, sandboxes_outlive_egress, only_one_egress_runs, the_database_may_go_and_come, sleep_and_wake_keep_the_policy, tenants_do_not_meet,
+     a_start_without_egress_says_so, nothing_is_left_behind, egress_was_well])

@@ -8,7 +8,8 @@ import internet  # noqa: E402
 import service  # noqa: E402
 
 service.begin(internet.settings() + "egress_filter = none\n", egress=True)
-from network import Denials, change, ok, python, same, session, sh  # noqa: E402
+from network import (Denials, change, egress_was_well, ok, python, same, session,  # noqa: E402
+                     sh)
 from service import until  # noqa: E402
 from tap import run  # noqa: E402
 
@@ -60,4 +61,4 @@ def an_open_network_has_common_ports():
 
 
 run([the_ports_of_a_policy_are_served, there_is_no_route_to_anything_else,
-     an_open_network_has_common_ports])
+     an_open_network_has_common_ports, egress_was_well])

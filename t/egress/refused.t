@@ -12,7 +12,8 @@ import internet  # noqa: E402
 import service  # noqa: E402
 
 service.begin(internet.settings(), egress=True)
-from network import Denials, ok, python, refused, same, session, sh  # noqa: E402
+from network import (Denials, egress_was_well, ok, python, refused, same, session,  # noqa: E402
+                     sh)
 from procfs import children  # noqa: E402
 from service import until  # noqa: E402
 from tap import run  # noqa: E402
@@ -445,4 +446,4 @@ run([a_raw_address_is_refused, datagrams_are_refused, names_are_no_tunnel,
      the_server_name_of_tls_must_be_the_targets,
      a_second_hello_of_tls_must_be_for_the_target_too, an_allowed_name_may_not_lead_inside,
      rebinding_does_not_help, a_redirect_leads_nowhere, a_thousand_connections_are_too_many,
-     a_flood_of_connections_is_slowed_down])
+     a_flood_of_connections_is_slowed_down, egress_was_well])

@@ -13,7 +13,7 @@ import service  # noqa: E402
 # the servers' authority; the file is written before egress starts
 CA_FILE = "/tmp/%s.ca.pem" % internet.prefix()
 service.begin(internet.settings() + "egress_ca_file = %s\n" % CA_FILE)
-from network import Denials, ok, python, same, session, sh  # noqa: E402
+from network import Denials, egress_was_well, ok, python, same, session, sh  # noqa: E402
 from procfs import descendants  # noqa: E402
 from service import at, call, expect, until  # noqa: E402
 from tap import PATIENCE, run  # noqa: E402
@@ -258,6 +258,7 @@ try:
     run([a_secret_is_added_outside, a_secret_needs_tls, programs_trust_it, only_hosts_with_secrets_are_read,
          the_server_must_be_the_right_one, one_host_does_not_get_anothers, the_value_is_nowhere,
          a_response_that_shows_it_is_not_changed, secrets_come_and_go,
-         many_requests_use_one_connection, a_websocket_has_it, a_streamed_answer_arrives_as_it_is_sent])
+         many_requests_use_one_connection, a_websocket_has_it, a_streamed_answer_arrives_as_it_is_sent,
+         egress_was_well])
 finally:
     os.unlink(CA_FILE)

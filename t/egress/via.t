@@ -12,7 +12,7 @@ import service  # noqa: E402
 
 service.begin(internet.settings() + "egress_proxy = http://%s.9:8888/\n" % internet.prefix(),
               egress=True)
-from network import Denials, ok, python, same, session, sh  # noqa: E402
+from network import Denials, egress_was_well, ok, python, same, session, sh  # noqa: E402
 from tap import run  # noqa: E402
 
 net = internet.Internet()
@@ -80,4 +80,4 @@ def the_policy_still_decides():
     same(len(proxy.asked), count, "the proxy hears of neither")
 
 
-run([servers_are_reached_through_it, the_policy_still_decides])
+run([servers_are_reached_through_it, the_policy_still_decides, egress_was_well])

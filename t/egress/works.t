@@ -15,7 +15,7 @@ import internet  # noqa: E402
 import service  # noqa: E402
 
 service.begin(internet.settings(), egress=True)
-from network import Denials, ok, python, same, session, sh  # noqa: E402
+from network import Denials, egress_was_well, ok, python, same, session, sh  # noqa: E402
 from service import at, call, expect  # noqa: E402
 from tap import PATIENCE, Skip, run  # noqa: E402
 
@@ -356,4 +356,4 @@ def all_ports_of_an_open_session_work():
 run([curl_works, large_and_slow_answers_pass, a_server_may_speak_first, websockets_pass, git_works,
      git_works_over_ssh, pip_works, npm_works, node_works, java_works,
      everything_in_a_session_has_it, a_resolver_answers_over_tcp, an_address_may_be_allowed,
-     all_ports_of_an_open_session_work])
+     all_ports_of_an_open_session_work, egress_was_well])

@@ -1,5 +1,10 @@
-"""network.py: sessions with a network, and what their events tell."""
+"""network.py: sessions with a network, what their events tell, and whether egress was well."""
+import os
+import re
+import signal
+
 import service
+from procfs import alive, children
 from service import at, call, expect
 from tap import ok, same
 
@@ -73,4 +78,34 @@ def refused(sid, program, reason, host, port, name, said=None, key=None):
     return out
 
 
-__all__ = ["Denials", "change", "ok", "python", "refused", "same", "session", "sh"]
+# ---- sandlease-egress itself
+
+SANITIZER = re.compile(r"Sanitizer|runtime error:")
+KILLED = []  # serving processes that the test has killed
+
+
+def egress():
+    """The pids of the process that reads rows, and of the one that serves."""
+    rows = service.daemon("egress")
+    return rows, children(rows)[0]
+
+
+def kill_serve():
+    """Kills the serving process; egress starts another one."""
+    KILLED.append(egress()[1])
+    os.kill(KILLED[-1], signal.SIGKILL)
+
+
+def egress_was_well():
+    """The last case of a script: ends egress, so that leaks are reported, too."""
+    ok(alive(service.daemon("egress")), "egress runs to the end")
+    service.stack("egress_stop")
+    lines = service.log("egress").splitlines()
+    ended = [line for line in lines if "serve_ended" in line]
+    ok(len(ended) == len(KILLED) and all("(signal 9)" in line for line in ended),
+       "the serving process has not ended by itself", "\n".join(ended))
+    same([line for line in lines if SANITIZER.search(line)], [], "no sanitizer has found a fault")
+
+
+__all__ = ["Denials", "change", "egress", "egress_was_well", "kill_serve", "ok", "python",
+           "refused", "same", "session", "sh"]
