@@ -15,6 +15,7 @@ import internet  # noqa: E402
 import service  # noqa: E402
 
 service.begin(internet.settings(), egress=True)
+from mux import connect  # noqa: E402
 from network import Denials, egress_was_well, ok, python, same, session, sh  # noqa: E402
 from service import at, call, expect  # noqa: E402
 from tap import PATIENCE, Skip, run  # noqa: E402
@@ -315,6 +316,14 @@ def everything_in_a_session_has_it():
         "options": {"context": context.get("context", context), "language": "python"},
         "context_id": (context.get("context") or context).get("id")})
     ok("GET all.example.com /kernel" in r.body.decode(), "a kernel", r)
+    ws = connect(sid, "/ws/pty?sessionId=t")
+    ws.send(b"curl -sS http://all.example.com/terminal; echo en''d\n")
+    said = b""
+    while b"end" not in said:
+        m = ws.recv()
+        said += m if isinstance(m, bytes) else b""
+    ws.close()
+    ok(b"GET all.example.com /terminal" in said, "a terminal", said)
 
 
 def a_resolver_answers_over_tcp():
