@@ -106,6 +106,39 @@ def org_class_and_preset_count():
         service.admin("class", "set", "shared", "--network-max", "open")
 
 
+def an_operators_change_cuts_open_connections():
+    key = service.new_key("cut", "u")
+    service.admin("preset", "set", "cut", "echo.example.com:7000")
+    service.admin("org", "set", "cut", "--network", "@cut")
+    sid = session("@cut", key=key)
+    theirs = service.create(key)["id"]  # has the org's policy
+    for what, words, undo in (
+            ("preset", ("preset", "set", "cut", "other.example.com"),
+             ("preset", "set", "cut", "echo.example.com:7000")),
+            ("class", ("class", "set", "shared", "--network-max", "other.example.com"),
+             ("class", "set", "shared", "--network-max", "open"))):
+        hold(sid, key=key)
+        hold(theirs, key=key)
+        denials = Denials(sid, key)
+        service.admin(*words)
+        try:
+            until("the end", lambda: held(sid, key) == held(theirs, key) ==
+                  "b'one'\nConnectionResetError\n")
+            ok(True, "a " + what + ", of all sessions that it concerns")
+            denials.tell("policy_changed", "echo.example.com", 7000, "which is told")
+        finally:
+            service.admin(*undo)
+    hold(sid, key=key)
+    hold(theirs, key=key)
+    service.admin("preset", "set", "cut", "api.example.com,echo.example.com:7000")
+    until("the new preset", lambda: fetch(sid, key=key)[0] == fetch(theirs, key=key)[0] == 0)
+    same((held(sid, key), held(theirs, key)), ("b'one'\n", "b'one'\n"),
+         "one that stays allowed stays open")
+    service.admin("org", "set", "cut", "--network", "other.example.com")
+    until("the end", lambda: "ConnectionResetError" in held(theirs, key))
+    same(held(sid, key), "b'one'\n", "an org's policy is no matter of a session with its own")
+
+
 def an_abandoned_request_gives_its_place_back():
     silent = net.web("silent.example.com")
     gate = threading.Event()
@@ -179,6 +212,22 @@ def sandboxes_outlive_egress():
     ok(fetch(sid)[0] != 0 and fetch(sid, "other.example.com")[0] == 0, "policies, too")
 
 
+def a_socket_that_was_left_does_no_harm():
+    sid = session("api.example.com")
+    path = os.path.join(service.setting("STACK_RUN"), "run/egress.sock")
+    left = os.stat(path).st_ino
+    os.kill(egress()[0], signal.SIGKILL)
+    until("the end", lambda: fetch(sid)[0] != 0)
+    same(os.stat(path).st_ino, left, "egress leaves its socket when it is killed")
+    # egress_start() would remove it
+    service.stack("eval", 'daemon_start egress "$SVC_USER" "$(stack_program sandlease-egress)"'
+                          ' --config "$(stack_conf_file)"')
+    until("the network", lambda: fetch(sid)[0] == 0)
+    ok(True, "a session has its network again")
+    change(sid, mode="allow", allow=["other.example.com"])
+    same(fetch(sid, "other.example.com")[0], 0, "and workers find egress")
+
+
 def only_one_egress_runs():
     done = service.run("sandlease-egress")
     ok(done.returncode != 0 and b"another sandlease-egress" in done.stderr, "a second one ends",
@@ -250,6 +299,8 @@ def nothing_is_left_behind():
 
 
 run([a_change_takes_effect_at_once, a_session_gets_a_network_later, org_class_and_preset_count,
-     an_abandoned_request_gives_its_place_back, a_narrower_policy_ends_what_was_not_checked,
-     requests_are_limited, sandboxes_outlive_egress, only_one_egress_runs, the_database_may_go_and_come, sleep_and_wake_keep_the_policy, tenants_do_not_meet,
-     a_start_without_egress_says_so, nothing_is_left_behind, egress_was_well])
+     an_operators_change_cuts_open_connections, an_abandoned_request_gives_its_place_back,
+     a_narrower_policy_ends_what_was_not_checked, requests_are_limited, sandboxes_outlive_egress,
+     a_socket_that_was_left_does_no_harm, only_one_egress_runs, the_database_may_go_and_come,
+     sleep_and_wake_keep_the_policy, tenants_do_not_meet, a_start_without_egress_says_so,
+     nothing_is_left_behind, egress_was_well])
