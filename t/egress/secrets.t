@@ -16,7 +16,7 @@ service.begin(internet.settings() + "egress_ca_file = %s\n" % CA_FILE)
 from network import Denials, egress_was_well, ok, python, same, session, sh  # noqa: E402
 from procfs import descendants  # noqa: E402
 from service import at, call, expect, until  # noqa: E402
-from tap import PATIENCE, run  # noqa: E402
+from tap import PATIENCE, Skip, run  # noqa: E402
 
 net = internet.Internet()
 with open(net.authority(), encoding="ascii") as authority, \
@@ -86,6 +86,32 @@ def programs_trust_it():
          "GET api.anthropic.com /wget\n", "wget, if it is told where")
     code, out = sh(sid, "env -u SSL_CERT_FILE -u CURL_CA_BUNDLE curl -sS https://api.anthropic.com")
     ok(code == 60, "a program that was told nothing does not", out)
+
+
+JAVA = """
+public class T {
+    public static void main(String[] a) throws Exception {
+        System.out.print(new String(new java.net.URL(a[0]).openStream().readAllBytes()));
+    }
+}
+"""
+
+
+def java_trusts_it_when_it_is_told():
+    if sh(sid, "command -v java")[0] != 0:
+        raise Skip("there is no java in sandboxes here")
+    expect(200, call("POST", at(sid, "/api/write"), {
+        "path": "/workspace/T.java", "content": JAVA}))
+    count = len(tls.seen)
+    code, out = sh(sid, "java T.java https://api.anthropic.com/java")
+    ok(code != 0 and "PKIX path building failed" in out, "not by itself", out)
+    same(len(tls.seen), count, "and the server gets no request")
+    with open(os.path.join(service.TOP, "docs/network.md"), encoding="utf-8") as f:
+        told = re.search(r"(?m)^cp .*cacerts\nkeytool .*\nexport JAVA_TOOL_OPTIONS=.*$", f.read())
+    code, out = sh(sid, "{ %s; java T.java https://api.anthropic.com/java; }" % (
+        told.group().replace("\n", " && ")))
+    ok(out.endswith("GET api.anthropic.com /java\n"), "as docs/network.md says", out)
+    same(headers(tls).get("x-api-key"), VALUE, "and has the secret")
 
 
 def only_hosts_with_secrets_are_read():
@@ -177,6 +203,26 @@ def the_value_is_nowhere():
     ok(VALUE not in json.dumps(dump), "not in the database")
 
 
+def sessions_of_one_sandbox_have_their_own():
+    key = service.new_key("sharing", "u")
+    marks = {"a": "value-of-a", "b": "value-of-b", "none": None}
+    made = {mark: session("@anthropic", key=key, isolation="shared", secrets=[
+        {"host": "api.anthropic.com", "header": "x-api-key", "value": value}] if value else [])
+        for mark, value in marks.items()}
+    same(service.value("SELECT count(DISTINCT sandbox_id) FROM lease WHERE session_id IN"
+                       " (:'v1', :'v2', :'v3')", *made.values()), "1", "three share a sandbox")
+    del tls.seen[:]
+    turns = [service.in_background("POST", at(made[mark], "/api/execute"), {
+        "command": "for i in $(seq 30); do curl -skS https://api.anthropic.com/%s/$i; done" % mark},
+        key) for mark in marks]
+    for turn in turns:
+        expect(200, turn.join())
+    for mark, value in marks.items():
+        seen = [{k.lower(): v for k, v in r[3].items()}.get("x-api-key")
+                for r in tls.seen if r[2].startswith("/%s/" % mark)]
+        same(seen, [value] * 30, "requests of %s, made at the same time" % mark)
+
+
 def a_response_that_shows_it_is_not_changed():
     def mirror(handler, _):
         text = json.dumps(dict(handler.headers)).encode()
@@ -255,10 +301,11 @@ def a_websocket_has_it():
 
 
 try:
-    run([a_secret_is_added_outside, a_secret_needs_tls, programs_trust_it, only_hosts_with_secrets_are_read,
+    run([a_secret_is_added_outside, a_secret_needs_tls, programs_trust_it,
+         java_trusts_it_when_it_is_told, only_hosts_with_secrets_are_read,
          the_server_must_be_the_right_one, one_host_does_not_get_anothers, the_value_is_nowhere,
-         a_response_that_shows_it_is_not_changed, secrets_come_and_go,
-         many_requests_use_one_connection, a_websocket_has_it, a_streamed_answer_arrives_as_it_is_sent,
-         egress_was_well])
+         sessions_of_one_sandbox_have_their_own, a_response_that_shows_it_is_not_changed,
+         secrets_come_and_go, many_requests_use_one_connection, a_websocket_has_it,
+         a_streamed_answer_arrives_as_it_is_sent, egress_was_well])
 finally:
     os.unlink(CA_FILE)
