@@ -10,8 +10,8 @@ import internet  # noqa: E402
 import service  # noqa: E402
 
 service.begin(internet.settings(), egress=True)
-from network import Denials, change, ok, python, same, session, sh  # noqa: E402
-from procfs import children  # noqa: E402
+from network import (Denials, change, egress, egress_was_well, ok, python, same,  # noqa: E402
+                     session, sh)
 from service import at, call, expect, until  # noqa: E402
 from tap import PATIENCE, run  # noqa: E402
 
@@ -21,10 +21,6 @@ web = net.web("api.example.com")
 
 def fetch(sid, host="api.example.com", key=None):
     return sh(sid, "curl -sS -m 20 http://%s/x" % host, key)
-
-
-def serving():
-    return children(service.daemon("egress"))[0]
 
 
 def a_locked_row_keeps_nobody_waiting():
@@ -68,12 +64,8 @@ for i in range(40):
     lock = service.psql_idle()
     lock.ask("BEGIN; SELECT FROM lease WHERE session_id = :'v1' FOR UPDATE", [sid])
 
-    def tried():
-        with open(os.path.join(service.setting("STACK_STATE"), "log", "egress.log"),
-                  encoding="utf-8") as f:
-            return 'event="denied"' in f.read()
     try:
-        until("one cannot be written", tried)
+        until("one cannot be written", lambda: 'event="denied"' in service.log("egress"))
     finally:
         lock.end()
     denials.tell("not_allowed", "n39.example.com", 0, "the last is told")
@@ -160,7 +152,7 @@ time.sleep(1000)
 
 def a_session_gets_its_network_when_there_are_descriptors():
     first, second = session("api.example.com"), service.create()["id"]
-    serve = serving()
+    serve = egress()[1]
     owner = os.stat("/proc/%d" % service.daemon("egress"))
     with open("/proc/%d/limits" % serve, encoding="ascii") as f:
         most = [int(line.split()[4]) for line in f if line.startswith("Max open files")][0]
@@ -178,7 +170,7 @@ def a_session_gets_its_network_when_there_are_descriptors():
         limit(most)
     until("the network", lambda: fetch(second)[0] == 0)
     ok(True, "it has its network when they are back")
-    same(serving(), serve, "from the same process")
+    same(egress()[1], serve, "from the same process")
     same(fetch(first)[0], 0, "the others have theirs")
 
 
@@ -201,4 +193,4 @@ run([a_locked_row_keeps_nobody_waiting,
      what_happens_without_the_database_is_told_later, counts_outlive_egress,
      a_port_that_a_program_has_taken_is_told,
      a_session_gets_its_network_when_there_are_descriptors,
-     a_list_may_have_any_number_of_ports])
+     a_list_may_have_any_number_of_ports, egress_was_well])
