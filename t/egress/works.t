@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tarfile
+import tempfile
 import zipfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
@@ -301,6 +302,47 @@ def java_works():
     ok("GET java.example.com /j" in out, "a URL", out)
 
 
+GO = """package main
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+)
+
+func main() {
+	r, err := http.Get(os.Args[1])
+	if err != nil {
+		fmt.Print(err)
+		os.Exit(1)
+	}
+	b, _ := io.ReadAll(r.Body)
+	fmt.Print(string(b))
+}
+"""
+
+
+def go_works():
+    """A program of Go needs no C library: it has a resolver of its own."""
+    net.web("go.example.com", 443, tls=True)
+    with tempfile.TemporaryDirectory() as place:
+        with open(place + "/get.go", "w", encoding="ascii") as f:
+            f.write(GO)
+        subprocess.run(["go", "build", "get.go"], cwd=place, check=True, timeout=PATIENCE,
+                       env=dict(os.environ, CGO_ENABLED="0", GOCACHE=place + "/cache",
+                                GOFLAGS="-modcacherw"))
+        with open(place + "/get", "rb") as f:
+            program = base64.b64encode(f.read()).decode()
+    sid = trusting("go.example.com")
+    expect(200, call("POST", at(sid, "/api/write"), {
+        "path": "/workspace/get", "content": program, "encoding": "base64"}))
+    code, out = sh(sid, "chmod +x get; ./get https://go.example.com/g")
+    same((code, out), (0, "GET go.example.com /g\n"), "http.Get()")
+    code, out = sh(sid, "./get https://evil.example.com/")
+    ok(code == 1 and "no such host" in out, "not of another host", out)
+
+
 def everything_in_a_session_has_it():
     net.web("all.example.com")
     sid = session("all.example.com", setup="curl -sS http://all.example.com/setup > /workspace/s")
@@ -364,5 +406,6 @@ def all_ports_of_an_open_session_work():
 
 run([curl_works, large_and_slow_answers_pass, a_server_may_speak_first, websockets_pass, git_works,
      git_works_over_ssh, pip_works, npm_works, node_works, java_works,
+     go_works,
      everything_in_a_session_has_it, a_resolver_answers_over_tcp, an_address_may_be_allowed,
      all_ports_of_an_open_session_work, egress_was_well])

@@ -245,6 +245,7 @@ check_prepare() { # FILE...
 	check_step "test programs" quiet test-programs check_programs
 	[[ " $* " != *" t/chaos/"* ]] || check_step "build with faults" build_faults
 	[[ ! " $* " =~ " t/"(sdk|browser|mutation)/ ]] || check_step "node" node_find
+	[[ ! " $* " =~ " t/"(egress|docs)/ ]] || check_step "npm" npm_find
 }
 
 check_units() { # TEST...

@@ -16,7 +16,8 @@ PACKAGES_RUN=(nginx libnginx-mod-http-js postgresql bubblewrap curl ca-certifica
 	nodejs node-typescript)
 PACKAGES_CHECK=(libcmocka-dev ccache valgrind chromium cron clang-format-14 cppcheck
 	shellcheck mandoc python3 python3-django python3-pyte python3-websockets spin vim zstd tmux zsh
-	fish pgbouncer mmdebstrap openssh-client openssh-server systemd)
+	fish pgbouncer mmdebstrap openssh-client openssh-server systemd
+	default-jdk-headless golang-go)
 PACKAGES_BENCH=(wrk)
 PACKAGES_FUZZ=(clang libclang-rt-dev)
 PACKAGES_NODE=(npm) # only where Node is too old; brings its own node
@@ -86,6 +87,8 @@ node_is_new() { # COMMAND
 	[ "${v%%.*}" -ge "$NODE_MAJOR" ] 2>/dev/null
 }
 
+npm_find() { command -v npm >/dev/null || packages_install "${PACKAGES_NODE[@]}"; }
+
 # node_find: sets NODE to a Node that test tools accept; one from npm where the
 # machine's is too old (Debian 12 has 18).
 node_find() {
@@ -95,7 +98,7 @@ node_find() {
 		return 0
 	fi
 	node_is_new "$own" || {
-		command -v npm >/dev/null || packages_install "${PACKAGES_NODE[@]}"
+		npm_find
 		mkdir -p "$TOP/var/node"
 		quiet node npm install --prefix "$TOP/var/node" --no-audit \
 			--no-fund "node@$NODE_MAJOR" || die "npm could not fetch Node"

@@ -10,6 +10,7 @@
 #   STACK_PORT, STACK_PREVIEW_PORT
 #   STACK_BUILD                   the build directory its programs come from
 #   STACK_AGENT_BUILD             the same of programs in sandboxes, if another
+#   STACK_EGRESS_BUILD            the same of sandlease-egress
 #   STACK_CONF                    more settings, "key = value" lines, which win
 
 readonly STACK_PROGRAMS=(sandlease-api sandlease-egress sandlease-reaper sandlease-agent
@@ -27,9 +28,12 @@ stack_install() {
 	local p from to
 	STACK_RENEWED=no
 	for p in "${STACK_PROGRAMS[@]}"; do
-		from=$STACK_BUILD/$p to=$(stack_program "$p")
-		[[ $p != sandlease-agent && $p != sandlease-ws ]] ||
-			from=${STACK_AGENT_BUILD:-$STACK_BUILD}/$p
+		case $p in
+		sandlease-agent | sandlease-ws) from=${STACK_AGENT_BUILD:-$STACK_BUILD}/$p ;;
+		sandlease-egress) from=${STACK_EGRESS_BUILD:-$STACK_BUILD}/$p ;;
+		*) from=$STACK_BUILD/$p ;;
+		esac
+		to=$(stack_program "$p")
 		[ -x "$from" ] && ! cmp -s "$from" "$to" || continue
 		install -m 755 "$from" "$to.new" && mv -f "$to.new" "$to" || return 1
 		STACK_RENEWED=yes
