@@ -108,3 +108,35 @@ unit web/http_request "too many headers are malformed" web/http_request.c \
 unit web/http_request "brackets of a URL hold a name" web/http_request.c \
 	"s/if \\(memchr\\(\\*host, ':', \\*host_len\\) == NULL\\)/if (false)/" \
 	"an_authority_is_a_host_and_a_port"
+
+# ---- the process that serves
+
+egress() { red "$2" "src/egress/$3" "$4" sandlease-egress "t/egress/$1.t" "$5"; }
+
+unit egress/sni "a second message hides in the record of the first" egress/base/sni.c \
+	's/return seen == whole \? at : 0;/return at;/' \
+	"a_hello_ends_where_a_record_ends"
+unit egress/resolver "a tenant has any number of names under way" egress/base/resolver.c \
+	's/return count >= RESOLVER_OWN_MAX;/return false;/' \
+	"who_asks_for_too_many_names_keeps_no_one_else_waiting"
+unit egress/resolver "a name is asked for by each who wants it" egress/base/resolver.c \
+	's/\.of = find_lookup\(r, host\)/.of = NULL/' \
+	"all_who_ask_for_a_name_share_one_question"
+egress own "a public address of the host is like any other" serve/upstream.c \
+	's/ && !address_is_ours\(a\)//' \
+	"a name of the host"
+egress refused "the second hello may name any server" serve/hello.c \
+	's/if \(c->unchecked\)/if (true)/' \
+	"another name is cut"
+egress refused "the address is checked for the name only" serve/upstream.c \
+	's/!uses_proxy\(c\) && !may_connect\(c, a\)/false/' \
+	"127.0.0.1"
+egress failures "what cannot be written is lost" reports.c \
+	's/if \(!o->kept \|\| e\.kind != ERR_UNAVAILABLE\)/if (true)/' \
+	"and all before it, in order"
+egress failures "counts of the last second are lost" rows.c \
+	's/^\t\thear_last\(p\);$//' \
+	"what was counted last is written"
+egress policy "what is taken away stays open" serve/session.c \
+	's/deny\(s, DENY_POLICY_CHANGED, c->host, c->port, NULL\);/continue;/' \
+	"a change takes effect at once"
