@@ -51,8 +51,10 @@ on_caller(struct loop_watch *w, uint32_t events)
 	(void)events;
 	if (channel_recv(c->fd, clock_ms(), &msg, &fds, &e) == 0 &&
 	    str_equal(json_str(msg, "op"), "attach") &&
-	    follow(c->of, json_str(msg, "session"), c->fd, &e) < 0)
+	    follow(c->of, json_str(msg, "session"), c->fd, &e) < 0) {
 		follow_answer(c->fd, false, e.msg);
+		follow_failed(c->of, json_str(msg, "session"), &e);
+	}
 	caller_end(c);
 }
 

@@ -48,12 +48,18 @@ send_session(struct rows_process *p, const struct network_row *n, int waiter,
 	auto_fd int link = body < 0 ? -1 : ask_sockets(p, n, base, e);
 	auto_json json_t *msg = NULL;
 	int fds[] = { body, link, waiter };
+	struct err unsent = { 0 };
 
-	if (body < 0 || link < 0)
+	if (body < 0 || (link < 0 && base))
 		return -1;
 	msg = json_pack("{s:s, s:s, s:s, s:I, s:b}", "op", "session", "session",
 	    t->session, "tenant", n->tenant, "generation",
 	    (json_int_t)t->generation, "base", base);
+	if (link < 0) {
+		/* a narrower policy must not wait for the sandbox */
+		(void)!channel_send(p->serve_fd, msg, fds, 1, &unsent);
+		return -1;
+	}
 	if (channel_send(p->serve_fd, msg, fds, waiter >= 0 ? 3 : 2, e) < 0)
 		return -1;
 	attached_set(p, t->session, t->generation);
@@ -86,6 +92,14 @@ follow_answer(int waiter, bool ok, const char *why)
 		(void)!channel_send(waiter, msg, NULL, 0, &ignored);
 }
 
+void
+follow_failed(struct rows_process *p, const char *session, const struct err *e)
+{
+	log_line(LOG_WARN, "follow", "session %s: %s", session, e->msg);
+	if (e->kind == ERR_UNAVAILABLE)
+		later_follow(p, session);
+}
+
 /* Makes the networks of sessions follow their rows; "" means all. */
 int
 follow(struct rows_process *p, const char *session, int waiter, struct err *e)
@@ -114,12 +128,12 @@ follow(struct rows_process *p, const char *session, int waiter, struct err *e)
 		if (why.msg[0] == '\0' &&
 		    send_session(p, &n, waiter, &why) == 0)
 			continue;
-		/* one that does not answer must not keep the others waiting */
-		log_err(LOG_WARN, "session", &why);
 		if (session[0] != '\0') {
 			*e = why;
 			return -1;
 		}
+		/* one that does not answer must not keep the others waiting */
+		follow_failed(p, n.target.session, &why);
 	}
 	return 0;
 }
@@ -139,7 +153,7 @@ follow_all(struct rows_process *p)
 	json_array_foreach(ids, i, v)
 	{
 		if (follow(p, json_string_value(v), -1, &e) < 0)
-			log_err(LOG_WARN, "follow", &e);
+			follow_failed(p, json_string_value(v), &e);
 	}
 	if (follow(p, "", -1, &e) < 0)
 		log_err(LOG_WARN, "follow", &e);

@@ -36,6 +36,7 @@ libegress_a_SOURCES = \
 	src/egress/body.c \
 	src/egress/callers.c \
 	src/egress/follow.c \
+	src/egress/later.c \
 	src/egress/process.h \
 	src/egress/reports.c \
 	src/egress/rows.c src/egress/rows.h

@@ -48,6 +48,16 @@ void attached_drop(struct rows_process *p, const char *session,
     int64_t generation);
 void attached_forget(struct rows_process *p);
 
+/* ---- later.c */
+
+/* Keeps a message of serve, to be written later. */
+void later_add(struct rows_process *p, json_t *msg);
+/* Has a session, or all of them (""), follow its row in a moment. */
+void later_follow(struct rows_process *p, const char *session);
+/* Tries again after a moment. */
+void later_set(struct rows_process *p);
+bool later_has(const json_t *list, const char *session);
+
 /* ---- body.c */
 
 /* A file without a name that has the text; a message has no room for it. */
@@ -62,6 +72,9 @@ int body_fd(const json_t *body, struct err *e);
 int follow(struct rows_process *p, const char *session, int waiter,
     struct err *e) MUST_CHECK;
 void follow_all(struct rows_process *p);
+/* Tries it again, if that may help. */
+void follow_failed(struct rows_process *p, const char *session,
+    const struct err *e);
 /* Tells a worker what became of its request. */
 void follow_answer(int waiter, bool ok, const char *why);
 

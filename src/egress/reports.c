@@ -8,17 +8,9 @@
 #include "store/listen.h"
 
 enum {
-	LATER_MS = 1000,
-	LATER_MAX = 10000,  /* messages; more are lost */
 	LATER_TRIES = 3,    /* that may fail before the others get a turn */
 	COUNTS_MAX = 100000 /* some hours without the database */
 };
-
-static void
-write_later(struct rows_process *p)
-{
-	loop_set(&p->loop, &p->later_timer, clock_ms() + LATER_MS);
-}
 
 /* ---- counts */
 
@@ -40,7 +32,7 @@ write_counts(struct rows_process *p, struct err *e)
 		text = json_text(p->writing);
 		if (STORE_RUN(p->store, STMT_EGRESS_USE, NULL, e, text,
 			p->conf->host_name, p->writing_id) < 0) {
-			write_later(p);
+			later_set(p);
 			return -1;
 		}
 		json_array_clear(p->writing);
@@ -109,24 +101,6 @@ do_gone(struct rows_process *p, json_t *msg, struct err *e)
 	return STORE_RUN(p->store, STMT_EGRESS_SERVES, NULL, e, session, NULL);
 }
 
-/* Has a session, or all of them (""), follow its row in a moment. */
-static void
-follow_later(struct rows_process *p, const char *session)
-{
-	size_t i;
-	json_t *v;
-
-	json_array_foreach(p->later, i, v)
-	{
-		if (str_equal(json_str(v, "op"), "follow") &&
-		    str_equal(json_str(v, "session"), session))
-			return;
-	}
-	json_array_append_new(p->later,
-	    json_pack("{s:s, s:s}", "op", "follow", "session", session));
-	write_later(p);
-}
-
 /* Serve did not hear of a session, and does not know of which one. */
 static int
 do_missed(struct rows_process *p, json_t *msg, struct err *e)
@@ -134,7 +108,7 @@ do_missed(struct rows_process *p, json_t *msg, struct err *e)
 	(void)msg;
 	(void)e;
 	attached_forget(p);
-	follow_later(p, "");
+	later_follow(p, "");
 	return 0;
 }
 
@@ -143,7 +117,7 @@ static int
 do_again(struct rows_process *p, json_t *msg, struct err *e)
 {
 	(void)e;
-	follow_later(p, json_str(msg, "session"));
+	later_follow(p, json_str(msg, "session"));
 	return 0;
 }
 
@@ -176,31 +150,9 @@ static const struct op {
 /* ---- now or later */
 
 static bool
-has_of(const json_t *list, const char *session)
-{
-	size_t i;
-	json_t *v;
-
-	json_array_foreach(list, i, v)
-	{
-		if (str_equal(json_str(v, "session"), session))
-			return true;
-	}
-	return false;
-}
-
-static bool
 has_database(struct rows_process *p)
 {
 	return listen_fd(p->store) >= 0;
-}
-
-static void
-keep(struct rows_process *p, json_t *msg)
-{
-	if (json_array_size(p->later) < LATER_MAX)
-		json_array_append(p->later, msg);
-	write_later(p);
 }
 
 /* False: it could not be written, and is kept. */
@@ -214,7 +166,7 @@ run(struct rows_process *p, const struct op *o, json_t *msg)
 	log_err(LOG_WARN, o->name, &e);
 	if (!o->kept || e.kind != ERR_UNAVAILABLE)
 		return true;
-	keep(p, msg);
+	later_add(p, msg);
 	return false;
 }
 
@@ -235,8 +187,8 @@ reports_take(struct rows_process *p, json_t *msg)
 	if (o == NULL)
 		return;
 	if (o->kept &&
-	    (!has_database(p) || has_of(p->later, json_str(msg, "session"))))
-		keep(p, msg);
+	    (!has_database(p) || later_has(p->later, json_str(msg, "session"))))
+		later_add(p, msg);
 	else
 		(void)run(p, o, msg);
 }
@@ -257,7 +209,7 @@ on_later(struct loop_timer *t)
 	json_t *v;
 
 	if (!has_database(p)) {
-		write_later(p);
+		later_set(p);
 		json_incref(list);
 		return;
 	}
@@ -267,8 +219,8 @@ on_later(struct loop_timer *t)
 	json_array_foreach(list, i, v)
 	{
 		if (failed == LATER_TRIES ||
-		    has_of(p->later, json_str(v, "session")))
-			keep(p, v);
+		    later_has(p->later, json_str(v, "session")))
+			later_add(p, v);
 		else if (!run(p, find_op(v), v))
 			failed++;
 	}

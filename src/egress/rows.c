@@ -159,7 +159,7 @@ on_told(void *ctx, const char *text)
 	if (str_equal(text, "*"))
 		follow_all(p);
 	else if (follow(p, text, -1, &e) < 0)
-		log_err(LOG_WARN, "follow", &e);
+		follow_failed(p, text, &e);
 }
 
 static void

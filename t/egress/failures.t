@@ -174,6 +174,45 @@ def a_session_gets_its_network_when_there_are_descriptors():
     same(fetch(first)[0], 0, "the others have theirs")
 
 
+HOLD = """
+import socket
+s = socket.create_connection(("echo.example.com", 7000))
+s.sendall(b"one")
+print(s.recv(10), flush=True)
+try:
+    print(s.recv(10), flush=True)
+except OSError as e:
+    print(type(e).__name__, flush=True)
+"""
+
+
+def what_is_taken_away_does_not_wait_for_the_sandbox():
+    net.echo("echo.example.com", 7000)
+    sid = session("api.example.com", "echo.example.com:7000", isolation="session")
+    expect(200, call("POST", at(sid, "/api/write"), {"path": "/tmp/hold.py", "content": HOLD}))
+    expect(200, call("POST", at(sid, "/api/process/start"), {
+        "command": "/usr/bin/python3 /tmp/hold.py > /tmp/held"}))
+    until("a connection", lambda: "one" in sh(sid, "cat /tmp/held")[1])
+    life = service.value("SELECT incarnation FROM sandbox WHERE id = :'v1'",
+                         service.get(sid)["sandboxId"])
+    folder = os.path.join(service.setting("STACK_RUN"), "run", "c")
+    name = os.path.join(folder, [n for n in os.listdir(folder) if n.endswith(life)][0])
+    os.rename(name, name + ".away")
+    try:
+        r = call("PATCH", at(sid), {"network": {"mode": "allow", "allow": [
+            "api.example.com", "api.example.com:8080"]}})
+        same((r.status, r.json.get("code")), (503, "egress_unavailable"), "a change says so")
+        until("the end", lambda: "ConnectionResetError" in sh(sid, "cat /tmp/held")[1])
+        ok(True, "an open connection ends all the same")
+    finally:
+        os.rename(name + ".away", name)
+    net.echo("api.example.com", 8080, address=web.address)
+    until("the rest of the change", lambda: python(
+        sid, "import socket\ns = socket.create_connection(('api.example.com', 8080))\n"
+             "s.sendall(b'hello')\nprint(s.recv(5))") == "b'hello'")
+    ok(True, "and the rest follows when it answers")
+
+
 def a_list_may_have_any_number_of_ports():
     servers = [net.echo("ports.example.com", 7000)]
     servers += [net.echo("ports.example.com", port, address=servers[0].address)
@@ -193,4 +232,5 @@ run([a_locked_row_keeps_nobody_waiting,
      what_happens_without_the_database_is_told_later, counts_outlive_egress,
      a_port_that_a_program_has_taken_is_told,
      a_session_gets_its_network_when_there_are_descriptors,
-     a_list_may_have_any_number_of_ports, egress_was_well])
+     what_is_taken_away_does_not_wait_for_the_sandbox, a_list_may_have_any_number_of_ports,
+     egress_was_well])
