@@ -138,6 +138,48 @@ split_port(const char *entry, const char **host, size_t *len, const char **port)
 	return true;
 }
 
+/* ---- mistakes that people make */
+
+static bool
+is_bad_preset(const char *entry)
+{
+	return entry[0] == '@';
+}
+
+static bool
+is_list(const char *entry)
+{
+	return strchr(entry, ',') != NULL;
+}
+
+static bool
+is_range(const char *entry)
+{
+	size_t len = strcspn(entry, "/");
+	char host[NETWORK_HOST_MAX];
+
+	return entry[len] == '/' && network_host(entry, len, host) &&
+	    network_is_address(host);
+}
+
+static bool
+is_url(const char *entry)
+{
+	return strpbrk(entry, "/@?#") != NULL;
+}
+
+/* clang-format off */
+static const struct {
+	bool (*is)(const char *entry);
+	const char *why;
+} MISTAKES[] = {
+	{ is_bad_preset, "cannot be used here, or is not the name of a preset: those are in small letters, as @npm" },
+	{ is_list, "is a list; each host is an entry of its own" },
+	{ is_range, "is a range; list addresses one by one" },
+	{ is_url, "is not a host; write only the name, without scheme, user or path" },
+};
+/* clang-format on */
+
 int
 network_rule_parse(const char *entry, struct network_rule *out,
     const char **why)
@@ -149,11 +191,11 @@ network_rule_parse(const char *entry, struct network_rule *out,
 	*out = (struct network_rule){ .port = 0 };
 	*why =
 	    "is not a host; write it as api.example.com, *.example.com or git.example.com:22";
-	if (strstr(entry, "://") != NULL || strpbrk(entry, "/@?#") != NULL) {
-		*why =
-		    "is not a host; write only the name, without scheme, user or path";
-		return -1;
-	}
+	for (size_t i = 0; i < ARRAY_LEN(MISTAKES); i++)
+		if (MISTAKES[i].is(entry)) {
+			*why = MISTAKES[i].why;
+			return -1;
+		}
 	for (const char *s = entry; *s != '\0'; s++)
 		if ((unsigned char)*s > 0x7e) {
 			*why = "is not ASCII; write the name as xn--...";
@@ -194,8 +236,8 @@ static const struct jfield FIELDS[] = {
 	    "none, allow or open"),
 	JFIELD("allow", struct body, allow, J_ARR, J_OF_STRINGS, 0,
 	    NETWORK_RULES_MAX, "hosts, *.hosts and @presets"),
-	JFIELD("maxRequests", struct body, max_requests, J_INT, 0, 0,
-	    NETWORK_REQUESTS_MAX, "requests it may make in all; 0: any number"),
+	JFIELD("maxRequests", struct body, max_requests, J_INT, 0, 1,
+	    NETWORK_REQUESTS_MAX, "requests it may make in all"),
 };
 
 static int
@@ -258,6 +300,10 @@ network_check(const json_t *body, const char *field, json_t **named,
 		    "is missing; give a mode (none, allow or open) or a list, allow");
 		return wrap_field(e, field);
 	}
+	if (b.mode == NETWORK_ALLOW && b.allow == NULL) {
+		err_field(e, "allow", "is missing; mode: allow needs a list");
+		return wrap_field(e, field);
+	}
 	if (json_array_size(b.allow) > NETWORK_ALLOW_MAX) {
 		err_field(e, "allow", "may have at most %d entries",
 		    NETWORK_ALLOW_MAX);
@@ -277,8 +323,7 @@ network_check(const json_t *body, const char *field, json_t **named,
 		return 0;
 	*named = json_pack("{s:s}", "mode", NETWORK_MODE_NAMES[b.mode]);
 	if (b.mode == NETWORK_ALLOW)
-		json_object_set_new(*named, "allow",
-		    b.allow != NULL ? json_deep_copy(b.allow) : json_array());
+		json_object_set_new(*named, "allow", json_deep_copy(b.allow));
 	if (b.max_requests > 0)
 		json_object_set_new(*named, "maxRequests",
 		    json_integer(b.max_requests));

@@ -123,9 +123,9 @@ def a_policy_is_shown_as_it_was_given():
             ({"mode": "allow", "allow": allow, "maxRequests": 20},
              {"mode": "allow", "allow": allow, "maxRequests": 20}),
             ({"allow": allow}, {"mode": "allow", "allow": allow}),
-            ({"mode": "allow"}, {"mode": "allow", "allow": []}),
+            ({"mode": "allow", "allow": []}, {"mode": "allow", "allow": []}),
             ({"mode": "none"}, {"mode": "none"}),
-            ({"mode": "open", "maxRequests": 0}, {"mode": "open"})):
+            ({"mode": "open"}, {"mode": "open"})):
         s = expect(201, wish(isolation="session", network=given, start=False)).json
         equal(s["network"], dict(NOTHING, **shown), repr(given))
         listed = expect(200, call("GET", "/v1/sessions")).json["sessions"]
@@ -159,6 +159,8 @@ BAD = (
     ({"allow": ["a.b"] * 101}, "network.allow"),
     ({"mode": "open", "allow": ["a.b"]}, "network.allow"),
     ({"mode": "none", "allow": ["a.b"]}, "network.allow"),
+    ({"mode": "allow"}, "network.allow"),
+    ({"mode": "open", "maxRequests": 0}, "network.maxRequests"),
     ({"maxRequests": -1}, "network.maxRequests"), ({"maxRequests": "5"}, "network.maxRequests"),
     ({"maxRequests": 1.5}, "network.maxRequests"),
     ({"allow": ["a.b", "@nothing"]}, "network.allow"), ({"allow": ["@NPM"]}, "network.allow[0]"),

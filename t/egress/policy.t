@@ -98,7 +98,11 @@ def org_class_and_preset_count():
     try:
         change(sid, key, mode="allow", allow=["api.example.com", "other.example.com"])
         same(fetch(sid, key=key)[0], 0, "what class and session allow")
+        denials = Denials(sid, key)
         ok(fetch(sid, "other.example.com", key)[0] != 0, "not what only the session allows")
+        denials.tell("class", "other.example.com", 0, "what the class refuses is told so")
+        fetch(sid, "third.example.com", key)
+        denials.tell("not_allowed", "third.example.com", 0, "what nobody allows, too")
         same(service.get(sid, key)["network"].get("limitedBy"), "class", "which it says")
         change(sid, key, mode="open")
         ok(fetch(sid, "other.example.com", key)[0] != 0, "not even if it is open")

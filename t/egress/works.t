@@ -78,6 +78,29 @@ def curl_works():
              (0, "GET api.example.com /p\nGET api.example.com /q\n"), "by the proxy, " + proxy)
 
 
+ASK = """
+import socket, struct
+s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+s.settimeout(30)  # wait: for one answer
+s.connect(("127.0.0.1", 53))
+labels = b"".join(bytes([len(l)]) + l for l in %r.encode().split(b"."))
+s.send(struct.pack("!HHHHHH", 7, 0x100, 1, 0, 0, 1) + labels + b"\\0\\0\\1\\0\\1"
+       + b"\\0" + struct.pack("!HHIH", 41, 1232, 0, 0))
+answer = s.recv(4096)
+at = answer.find(b"network_")
+print(answer[3] & 15, int.from_bytes(answer[at - 2:at], "big"), answer[at:].decode())
+"""
+
+
+def a_name_says_why_it_has_no_address():
+    sid = session("*.example.com")
+    same(python(sid, ASK % "gone.example.com"),
+         "3 0 network_failed: gone.example.com: there is no such name", "one that is not there")
+    same(python(sid, ASK % "gone.example.org"),
+         "3 18 network_denied: add gone.example.org to network.allow", "one that is not allowed")
+    same(Denials(sid).all()[-1]["detail"]["host"], "gone.example.org", "which alone is an event")
+
+
 def large_and_slow_answers_pass():
     web = net.web("big.example.com")
     size = 50 * 1000 * 1000
@@ -404,8 +427,8 @@ def all_ports_of_an_open_session_work():
          "the host's loopback is the sandbox's own")
 
 
-run([curl_works, large_and_slow_answers_pass, a_server_may_speak_first, websockets_pass, git_works,
-     git_works_over_ssh, pip_works, npm_works, node_works, java_works,
-     go_works,
-     everything_in_a_session_has_it, a_resolver_answers_over_tcp, an_address_may_be_allowed,
-     all_ports_of_an_open_session_work, egress_was_well])
+run([curl_works, a_name_says_why_it_has_no_address, large_and_slow_answers_pass,
+     a_server_may_speak_first, websockets_pass, git_works, git_works_over_ssh, pip_works,
+     npm_works, node_works, java_works, go_works, everything_in_a_session_has_it,
+     a_resolver_answers_over_tcp, an_address_may_be_allowed, all_ports_of_an_open_session_work,
+     egress_was_well])

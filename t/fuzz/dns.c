@@ -11,7 +11,9 @@ check_answer(const struct dns_query *q, int code, const struct in_addr *address,
     const char *text)
 {
 	uint8_t answer[DNS_ANSWER_MAX];
-	size_t len = dns_answer_write(q, code, address, text, answer);
+	const struct dns_reason why = { DNS_OTHER, text };
+	size_t len = dns_answer_write(q, code, address,
+	    text != NULL ? &why : NULL, answer);
 	bool read = code == ns_r_noerror;
 	struct dns_query again;
 	ns_msg m;

@@ -8,9 +8,8 @@ enum {
 	POINTER_TO_QUESTION = 0xc000 | NS_HFIXEDSZ,
 	OPT_BYTES = 1 + NS_RRFIXEDSZ, /* the record without options */
 	OPTION_HEAD = 6,              /* option, its length, error code */
-	UDP_BYTES = 1232,      /* the longest datagram that we invite to send */
-	OPTION_ERROR = 15,     /* extended error (RFC 8914) */
-	ERROR_PROHIBITED = 18, /* its code: the server's policy forbids it */
+	UDP_BYTES = 1232,  /* the longest datagram that we invite to send */
+	OPTION_ERROR = 15, /* extended error (RFC 8914) */
 	FLAG_ANSWER = 0x8000,
 	FLAG_RECURSION_WANTED = 0x0100,
 	FLAG_RECURSION_OFFERED = 0x0080
@@ -102,24 +101,24 @@ put_address(const struct in_addr *address, uint8_t *at)
 
 /* The text is cut: clients that take long datagrams say so, others need not. */
 static uint8_t *
-put_opt(const char *text, uint8_t *at, const uint8_t *out)
+put_opt(const struct dns_reason *why, uint8_t *at, const uint8_t *out)
 {
 	size_t used = (size_t)(at - out) + OPT_BYTES + OPTION_HEAD;
-	size_t len = text != NULL ? strnlen(text, NS_PACKETSZ - used) : 0;
+	size_t len = why != NULL ? strnlen(why->text, NS_PACKETSZ - used) : 0;
 
 	*at++ = 0; /* the root's name */
 	at = put16(at, ns_t_opt);
 	at = put16(at, UDP_BYTES);
 	at = put32(at, 0);
-	if (text == NULL) {
+	if (why == NULL) {
 		at = put16(at, 0);
 		return at;
 	}
 	at = put16(at, OPTION_HEAD + len);
 	at = put16(at, OPTION_ERROR);
 	at = put16(at, 2 + len);
-	at = put16(at, ERROR_PROHIBITED);
-	memcpy(at, text, len);
+	at = put16(at, (unsigned)why->code);
+	memcpy(at, why->text, len);
 	return at + len;
 }
 
@@ -130,7 +129,7 @@ _Static_assert(NS_HFIXEDSZ + NS_MAXCDNAME + NS_QFIXEDSZ + 2 + NS_RRFIXEDSZ +
 
 size_t
 dns_answer_write(const struct dns_query *q, int code,
-    const struct in_addr *address, const char *text,
+    const struct in_addr *address, const struct dns_reason *why,
     uint8_t out[DNS_ANSWER_MAX])
 {
 	uint8_t *at = out;
@@ -150,6 +149,6 @@ dns_answer_write(const struct dns_query *q, int code,
 	if (answers)
 		end = put_address(address, end);
 	if (q->edns)
-		end = put_opt(text, end, out);
+		end = put_opt(why, end, out);
 	return (size_t)(end - out);
 }

@@ -36,13 +36,24 @@ struct dns_query {
  */
 int dns_query_read(const uint8_t *msg, size_t len, struct dns_query *q);
 
+/* Codes of extended errors (RFC 8914). */
+enum dns_error {
+	DNS_OTHER = 0,
+	DNS_PROHIBITED = 18 /* the server's policy forbids it */
+};
+
+struct dns_reason {
+	enum dns_error code;
+	const char *text;
+};
+
 /*
- * Writes the answer.  `address` is NULL for none; `text` (may be NULL) says why
- * there is none, to clients that understand extended errors (RFC 8914).
- * Returns its length.
+ * Writes the answer.  `address` is NULL for none; `why` (may be NULL) says why
+ * there is none, to clients that understand extended errors.  Returns its
+ * length.
  */
 size_t dns_answer_write(const struct dns_query *q, int code,
-    const struct in_addr *address, const char *text,
+    const struct in_addr *address, const struct dns_reason *why,
     uint8_t out[DNS_ANSWER_MAX]);
 
 #endif

@@ -9,11 +9,18 @@
 #include <sys/queue.h>
 
 #include "common/clock.h"
+#include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
 #include "domain/network.h"
 
-enum { SOCKETS_MAX = 32, TIMEOUT_MS = 2000, TRIES = 3, MS_PER_S = 1000 };
+enum {
+	SOCKETS_MAX = 32,
+	TIMEOUT_MS = 2000,
+	TRIES = 3,
+	MS_PER_S = 1000,
+	QUIET_MS = 60 * 1000
+};
 
 /* A socket of c-ares. */
 struct ares_watch {
@@ -38,6 +45,7 @@ struct lookup {
 
 struct resolver {
 	struct lookup_list lookups; /* under way */
+	int64_t quiet_until_ms;     /* a failure is not told before */
 	struct loop *loop;
 	struct loop_timer timer; /* c-ares asks again then */
 	ares_channel channel;
@@ -186,7 +194,10 @@ resolver_open(struct loop *l, const char *servers, struct resolver **out,
 			ares_destroy(r->channel);
 		free(r);
 		return err_set(e, ERR_INVALID, CODE_BAD_SETTING,
-		    "egress_resolver: %s", ares_strerror(rc));
+		    rc == ARES_EBADSTR
+			? "egress_resolver: must be addresses, such as 10.0.0.53, [fd00::53]:5353"
+			: "egress_resolver: %s",
+		    ares_strerror(rc));
 	}
 	*out = r;
 	return 0;
@@ -228,6 +239,23 @@ copy_address(const struct sockaddr *from, struct address *to)
 	return true;
 }
 
+/* Tells an operator, not too often, that the servers do not do their work. */
+static void
+complain(struct lookup *l, int status)
+{
+	struct resolver *r = l->of;
+	int64_t now = clock_ms();
+
+	if ((status != ARES_ETIMEOUT && status != ARES_ECONNREFUSED &&
+		status != ARES_ESERVFAIL) ||
+	    now < r->quiet_until_ms)
+		return;
+	r->quiet_until_ms = now + QUIET_MS;
+	log_line(LOG_WARN, "resolver",
+	    "no DNS server has an answer for %s: %s; see egress_resolver",
+	    l->host, ares_strerror(status));
+}
+
 static void
 on_result(void *ctx, int status, int timeouts, struct ares_addrinfo *info)
 {
@@ -236,6 +264,7 @@ on_result(void *ctx, int status, int timeouts, struct ares_addrinfo *info)
 	struct resolver_query *q;
 
 	(void)timeouts;
+	complain(l, status);
 	if (status == ARES_ENOTFOUND || status == ARES_ENODATA ||
 	    status == ARES_EBADNAME)
 		r.status = RESOLVE_NO_NAME;

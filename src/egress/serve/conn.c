@@ -243,7 +243,8 @@ begin_direct(struct conn *c, bool known)
 	/* else denied when a text can be returned */
 	if (!look_first(c)) {
 		if (!policy_allows(c->of, c->host, c->port)) {
-			conn_deny(c, DENY_NOT_ALLOWED, NULL);
+			conn_deny(c, policy_denial(c->of, c->host, c->port),
+			    NULL);
 			return;
 		}
 		if (!policy_checks_name(c->of, c->host))

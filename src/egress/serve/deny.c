@@ -19,6 +19,8 @@ static const struct {
 } DENIALS[DENIAL__MAX] = {
 	[DENY_NOT_ALLOWED] = { "not_allowed",
 	    "network_denied: add %s to network.allow" },
+	[DENY_CLASS] = { "class",
+	    "network_denied: the class of the session does not allow %s" },
 	[DENY_UNKNOWN_ADDRESS] = { "unknown_address",
 	    "network_denied: no name was resolved to this address" },
 	[DENY_PRIVATE_ADDRESS] = { "private_address",
@@ -63,6 +65,25 @@ denial_text(enum denial why, const char *host, char out[SERVE_TEXT_MAX])
 	else
 		snprintf(out, SERVE_TEXT_MAX, "%.*s%s%s", (int)(mark - text),
 		    text, host[0] != '\0' ? host : "the host", mark + 2);
+}
+
+void
+failure_text(const char *host, const char *why, char out[SERVE_TEXT_MAX])
+{
+	snprintf(out, SERVE_TEXT_MAX, "network_failed: %s: %s", host, why);
+}
+
+const char *
+failure_to_resolve(enum resolve_status status)
+{
+	static const char *const WHY[] = {
+		[RESOLVE_OK] = "",
+		[RESOLVE_NO_NAME] = "there is no such name",
+		[RESOLVE_FAILED] = "no DNS server has an answer",
+		[RESOLVE_BUSY] = "too many names are being resolved; try again",
+	};
+
+	return WHY[status];
 }
 
 int

@@ -89,7 +89,7 @@ conn_fail(struct conn *c, const char *why)
 {
 	char text[SERVE_TEXT_MAX];
 
-	snprintf(text, sizeof(text), "network_failed: %s: %s", c->host, why);
+	failure_text(c->host, why, text);
 	refuse(c, STATUS_BAD_GATEWAY, text);
 }
 

@@ -117,7 +117,7 @@ decide(struct conn *c, enum first is, enum denial why, const char *name)
 	}
 	c->speaks = is == FIRST_TLS ? SPEAKS_TLS : SPEAKS_RAW;
 	if (!policy_allows(c->of, c->host, c->port))
-		why = DENY_NOT_ALLOWED;
+		why = policy_denial(c->of, c->host, c->port);
 	else if (is == FIRST_OTHER && look_first(c) && is_checked(c))
 		why = DENY_PROTOCOL;
 	if (why != DENIAL__MAX)

@@ -101,11 +101,12 @@ names_end(struct session *s)
 
 /* An answer that the client does not take is lost; it will ask again. */
 static void
-answer(struct lookup *q, int code, const struct in_addr *a, const char *text)
+answer(struct lookup *q, int code, const struct in_addr *a,
+    const struct dns_reason *why)
 {
 	uint8_t out[LENGTH_BYTES + DNS_ANSWER_MAX];
 	size_t len =
-	    dns_answer_write(&q->asked, code, a, text, out + LENGTH_BYTES);
+	    dns_answer_write(&q->asked, code, a, why, out + LENGTH_BYTES);
 
 	if (q->stream < 0) {
 		(void)!sendto(q->socket, out + LENGTH_BYTES, len,
@@ -140,7 +141,19 @@ deny_name(struct lookup *q, enum denial why)
 	} else {
 		s->use.denied++;
 	}
-	answer(q, ns_r_nxdomain, NULL, text);
+	answer(q, ns_r_nxdomain, NULL,
+	    &(struct dns_reason){ DNS_PROHIBITED, text });
+}
+
+/* The name is allowed, but the host's servers have no address for it. */
+static void
+answer_failed(struct lookup *q, enum resolve_status status)
+{
+	char text[SERVE_TEXT_MAX];
+
+	failure_text(q->host, failure_to_resolve(status), text);
+	answer(q, status == RESOLVE_NO_NAME ? ns_r_nxdomain : ns_r_servfail,
+	    NULL, &(struct dns_reason){ DNS_OTHER, text });
 }
 
 static void
@@ -149,10 +162,7 @@ answer_resolved(struct lookup *q, const struct resolved *r)
 	const struct in_addr *a;
 
 	if (r->status != RESOLVE_OK) {
-		answer(q,
-		    r->status == RESOLVE_NO_NAME ? ns_r_nxdomain
-						 : ns_r_servfail,
-		    NULL, NULL);
+		answer_failed(q, r->status);
 		return;
 	}
 	a = standin_of(&q->of->standins, q->host);
@@ -206,11 +216,11 @@ handle(struct lookup *q, const uint8_t *msg, size_t len)
 	else if (is_reverse(q->host))
 		answer(q, ns_r_nxdomain, NULL, NULL);
 	else if (!policy_allows_host(s, q->host))
-		deny_name(q, DENY_NOT_ALLOWED);
+		deny_name(q, policy_denial(s, q->host, 0));
 	else if (q->asked.type != ns_t_a)
 		answer(q, ns_r_noerror, NULL, NULL);
 	else if (s->lookup_count > LOOKUPS_MAX)
-		answer(q, ns_r_servfail, NULL, NULL);
+		answer_failed(q, RESOLVE_BUSY);
 	else if (s->of->via_host[0] != '\0') /* the site's proxy resolves */
 		answer_resolved(q, &(struct resolved){ .status = RESOLVE_OK });
 	else

@@ -28,6 +28,19 @@ policy_allows_host(const struct session *s, const char *host)
 	return s->policy_count > 0;
 }
 
+/* The session's own is the first one. */
+enum denial
+policy_denial(const struct session *s, const char *host, uint16_t port)
+{
+	const struct network_policy *own = &s->policies[0];
+
+	return s->policy_count > 1 &&
+		(port > 0 ? network_allows(own, host, port)
+			  : network_allows_host(own, host))
+	    ? DENY_CLASS
+	    : DENY_NOT_ALLOWED;
+}
+
 bool
 policy_is_strict(const struct session *s)
 {

@@ -249,6 +249,7 @@ void budget_take(struct session *s, size_t bytes);
 
 enum denial {
 	DENY_NOT_ALLOWED,
+	DENY_CLASS,
 	DENY_UNKNOWN_ADDRESS,
 	DENY_PRIVATE_ADDRESS,
 	DENY_SERVER_NAME,
@@ -278,6 +279,14 @@ void denial_text(enum denial why, const char *host, char out[SERVE_TEXT_MAX]);
 
 /* The status of an HTTP response with that text. */
 int denial_status(enum denial why);
+
+/* The text when an allowed host cannot be reached, which is no denial. */
+void failure_text(const char *host, const char *why, char out[SERVE_TEXT_MAX]);
+const char *failure_to_resolve(enum resolve_status status);
+
+/* Which of the policies refuses a host: its own, or the class's; port 0: any. */
+enum denial policy_denial(const struct session *s, const char *host,
+    uint16_t port);
 
 /* ---- names.c */
 

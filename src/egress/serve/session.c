@@ -26,7 +26,8 @@ on_refused(void *ctx, const struct refused_packet *p)
 	if (address_is_standin(&p->to))
 		name = standin_at(&l->of->standins, &p->to);
 	if (name != NULL && str_equal(p->protocol, "tcp"))
-		deny(l->of, DENY_NOT_ALLOWED, name, p->port, NULL);
+		deny(l->of, policy_denial(l->of, name, p->port), name, p->port,
+		    NULL);
 	else
 		deny(l->of, DENY_PACKET, name != NULL ? name : to, p->port,
 		    p->protocol);

@@ -86,7 +86,7 @@ target_find(struct conn *c)
 	if (h->kind == HTTP_PROXY ? !read_proxied(c) : !check_direct(c))
 		return false;
 	if (!policy_allows(c->of, c->host, c->port)) {
-		conn_deny(c, DENY_NOT_ALLOWED, NULL);
+		conn_deny(c, policy_denial(c->of, c->host, c->port), NULL);
 		return false;
 	}
 	if (shows_headers(c)) {

@@ -159,11 +159,6 @@ try_next_address(struct conn *c)
 static void
 on_resolved(void *ctx, const struct resolved *r)
 {
-	static const char *const WHY[] = {
-		[RESOLVE_NO_NAME] = "there is no such name",
-		[RESOLVE_FAILED] = "the name cannot be resolved",
-		[RESOLVE_BUSY] = "too many names are being resolved; try again",
-	};
 	struct conn *c = ctx;
 
 	c->found = *r;
@@ -171,7 +166,7 @@ on_resolved(void *ctx, const struct resolved *r)
 	if (r->status == RESOLVE_OK)
 		try_next_address(c);
 	else
-		c->reached(c, UPSTREAM_FAILED, WHY[r->status]);
+		c->reached(c, UPSTREAM_FAILED, failure_to_resolve(r->status));
 }
 
 bool

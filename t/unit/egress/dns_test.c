@@ -179,7 +179,8 @@ other_questions_are_refused(void **state)
 			fail_msg("case %zu: %d", i, code);
 		assert_int_equal(q.id, ID);
 		/* the answer says so, to that query */
-		len = dns_answer_write(&q, code, NULL, "why", answer);
+		len = dns_answer_write(&q, code, NULL,
+		    &(struct dns_reason){ DNS_PROHIBITED, "why" }, answer);
 		assert_int_equal(ns_initparse(answer, (int)len, &parsed), 0);
 		assert_int_equal(ns_msg_id(parsed), ID);
 		assert_int_equal(ns_msg_getflag(parsed, ns_f_rcode), code);
@@ -389,12 +390,14 @@ the_reason_is_told_to_clients_that_understand_it(void **state)
 	(void)state;
 	make_query(&m, "a.example", ns_t_a, true);
 	assert_int_equal(dns_query_read(m.bytes, m.len, &q), ns_r_noerror);
-	len = dns_answer_write(&q, ns_r_refused, NULL, "not allowed", answer);
+	len = dns_answer_write(&q, ns_r_refused, NULL,
+	    &(struct dns_reason){ DNS_PROHIBITED, "not allowed" }, answer);
 	assert_true(read_reason(answer, len, text, sizeof(text)));
 	assert_string_equal(text, "not allowed");
 	len = dns_answer_write(&q, ns_r_refused, NULL, NULL, answer);
 	assert_false(read_reason(answer, len, text, sizeof(text)));
-	len = dns_answer_write(&q, ns_r_refused, NULL, "", answer);
+	len = dns_answer_write(&q, ns_r_refused, NULL,
+	    &(struct dns_reason){ DNS_PROHIBITED, "" }, answer);
 	assert_true(read_reason(answer, len, text, sizeof(text)));
 	assert_string_equal(text, "");
 	/* a long one is cut, so that every client can receive the answer */
@@ -402,14 +405,16 @@ the_reason_is_told_to_clients_that_understand_it(void **state)
 	reason[sizeof(reason) - 1] = '\0';
 	make_long_query(&m, NS_MAXCDNAME, '\0', true);
 	assert_int_equal(dns_query_read(m.bytes, m.len, &q), ns_r_noerror);
-	len = dns_answer_write(&q, ns_r_refused, NULL, reason, answer);
+	len = dns_answer_write(&q, ns_r_refused, NULL,
+	    &(struct dns_reason){ DNS_PROHIBITED, reason }, answer);
 	assert_true(read_reason(answer, len, text, sizeof(text)));
 	assert_int_equal(len, UDP_ALWAYS);
 	assert_memory_equal(text, reason, strlen(text));
 	/* without EDNS there is no place for it */
 	make_query(&m, "a.example", ns_t_a, false);
 	assert_int_equal(dns_query_read(m.bytes, m.len, &q), ns_r_noerror);
-	len = dns_answer_write(&q, ns_r_refused, NULL, "not allowed", answer);
+	len = dns_answer_write(&q, ns_r_refused, NULL,
+	    &(struct dns_reason){ DNS_PROHIBITED, "not allowed" }, answer);
 	assert_false(read_reason(answer, len, text, sizeof(text)));
 	assert_int_equal(len, m.len);
 }
