@@ -36,6 +36,8 @@ static const struct {
 	{ "disk", "thawed", "goes on: there is room on its disk again" },
 	{ "disk", "over_limit", "has used all of its disk" },
 	{ "network", "denied", "may not connect" },
+	{ "change", "settings", "got other settings" },
+	{ "change", "env", "got other variables" },
 };
 
 /* The words for an event; "": it is hidden.  `other` is memory for them. */
@@ -78,9 +80,39 @@ add_host(struct buf *line, const json_t *detail)
 
 	if (host[0] == '\0')
 		return;
-	buf_fmt(line, " to %s", host);
-	if (port != 0)
-		buf_fmt(line, ":%lld", (long long)port);
+	if (port == 0)
+		buf_fmt(line, " to %s", host);
+	else if (strchr(host, ':') != NULL) /* an IPv6 address */
+		buf_fmt(line, " to [%s]:%lld", host, (long long)port);
+	else
+		buf_fmt(line, " to %s:%lld", host, (long long)port);
+}
+
+/* Appends the reason, and what "detail" adds to it, such as an address. */
+static void
+add_reason(struct buf *line, const char *reason, const json_t *detail)
+{
+	const char *more = json_str(detail, "detail");
+
+	if (reason[0] != '\0')
+		buf_fmt(line, " (%s%s%s)", reason, more[0] != '\0' ? ": " : "",
+		    more);
+}
+
+/* Appends the names of the settings that were changed: members of `detail`. */
+static void
+add_settings(struct buf *line, const json_t *detail)
+{
+	const char *key, *before = " (";
+	json_t *v;
+
+	json_object_foreach((json_t *)(uintptr_t)detail, key, v)
+	{
+		buf_fmt(line, "%s%s", before, key);
+		before = ", ";
+	}
+	if (json_object_size(detail) > 0)
+		buf_str(line, ")");
 }
 
 static void
@@ -118,7 +150,6 @@ story_print(const json_t *event, FILE *to)
 {
 	const json_t *detail = json_object_get(event, "detail");
 	const json_t *code = json_object_get(detail, "exitCode");
-	const char *reason = json_str(event, "reason");
 	int64_t ms = json_integer_value(json_object_get(event, "durationMs"));
 	bool ready = str_equal(json_str(event, "what"), "ready");
 	auto_buf struct buf line = { 0 };
@@ -133,9 +164,11 @@ story_print(const json_t *event, FILE *to)
 		return;
 	add_time(&line, json_str(event, "at"));
 	buf_fmt(&line, "  %s", words);
-	add_host(&line, json_object_get(event, "detail"));
-	if (reason[0] != '\0')
-		buf_fmt(&line, " (%s)", reason);
+	add_host(&line, detail);
+	add_reason(&line, json_str(event, "reason"), detail);
+	if (str_equal(json_str(event, "kind"), "change") &&
+	    str_equal(json_str(event, "what"), "settings"))
+		add_settings(&line, detail);
 	if (json_is_integer(code))
 		buf_fmt(&line, " with exit code %lld",
 		    (long long)json_integer_value(code));

@@ -53,7 +53,7 @@ UNIT += \
 	t/unit/agent/ws_answer_test t/unit/agent/ws_request_test \
 	t/unit/cli/args_test t/unit/cli/config_test t/unit/cli/duration_test \
 	t/unit/cli/escape_test t/unit/cli/network_test t/unit/cli/outcome_test t/unit/cli/replay_test \
-	t/unit/cli/show_test t/unit/cli/stream_test
+	t/unit/cli/show_test t/unit/cli/story_test t/unit/cli/stream_test
 
 ## without libagent.a, whose loop has functions of the same names
 EGRESS_LDADD = libegress.a libdomain.a $(LIBCOMMON) $(CARES_LIBS) $(CMOCKA_LIBS) -lresolv -lpthread
