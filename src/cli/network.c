@@ -10,11 +10,18 @@
 
 enum { REQUESTS_MAX = 1000 * 1000 * 1000 };
 
+/* True for the command that changes a session, false for those that create. */
+static bool
+is_update(const struct args *a)
+{
+	return args_row(a->command, "no-secrets") != NULL;
+}
+
 static int
 check_mode(const struct args *a, const char *mode, struct err *e)
 {
 	/* only a session that is there can go back to the default */
-	bool update = args_row(a->command, "no-secrets") != NULL;
+	bool update = is_update(a);
 
 	if (str_equal(mode, "none") || str_equal(mode, "open") ||
 	    (update && str_equal(mode, "default")))
@@ -24,14 +31,29 @@ check_mode(const struct args *a, const char *mode, struct err *e)
 	    update ? ", open or default" : " or open", mode);
 }
 
+/* Appends the hosts of "HOST,HOST"; the service refuses one that is empty. */
+static void
+add_hosts(json_t *list, const char *text)
+{
+	for (;;) {
+		size_t len = strcspn(text, ",");
+		auto_free char *host = xasprintf("%.*s", (int)len, text);
+
+		json_array_append_new(list, json_lossy(host));
+		if (text[len] == '\0')
+			return;
+		text += len + 1;
+	}
+}
+
 static json_t *
 read_hosts(const struct args *a)
 {
 	json_t *list = json_array();
-	const char *host;
+	const char *hosts;
 
-	for (size_t i = 0; (host = args_nth(a, "allow", i)) != NULL; i++)
-		json_array_append_new(list, json_lossy(host));
+	for (size_t i = 0; (hosts = args_nth(a, "allow", i)) != NULL; i++)
+		add_hosts(list, hosts);
 	return list;
 }
 
@@ -53,7 +75,10 @@ add_policy(const struct args *a, json_t *body, struct err *e)
 	if (requests > 0 && !hosts &&
 	    (mode == NULL || !str_equal(mode, "open")))
 		return err_set(e, ERR_INVALID, CODE_USAGE,
-		    "--max-requests needs --allow HOST or --network open");
+		    "--max-requests needs --allow HOST or --network open%s",
+		    is_update(a)
+			? "; an update replaces the whole network: repeat --allow"
+			: "");
 	if (!hosts && mode == NULL)
 		return 0;
 	if (!hosts && str_equal(mode, "default")) {
@@ -85,6 +110,10 @@ add_secret(json_t *list, const char *spec, struct err *e)
 		    "--secret takes HOST:HEADER=VARIABLE, where VARIABLE is the name of an environment variable that has the value");
 	*header++ = '\0';
 	*variable++ = '\0';
+	/* of "https://HOST:..." and "HOST:443:..." the header has such a one */
+	if (strpbrk(header, ":/") != NULL || strchr(host, '/') != NULL)
+		return err_set(e, ERR_INVALID, CODE_USAGE,
+		    "--secret takes HOST:HEADER=VARIABLE; HOST without scheme or port");
 	value = getenv(variable);
 	/* the word may be the value itself, typed by mistake: do not print it */
 	if (str_empty(value))
@@ -131,6 +160,18 @@ number(const json_t *o, const char *key)
 	return json_integer_value(json_object_get(o, key));
 }
 
+/*
+ * True if a session that runs has a policy, and sandlease-egress does not serve
+ * it.  A service of another release has no member "ports".
+ */
+static bool
+is_unserved(const json_t *session, const json_t *n)
+{
+	return str_equal(json_str(session, "state"), "ready") &&
+	    !str_equal(json_str(n, "mode"), "none") &&
+	    json_is_null(json_object_get(n, "ports"));
+}
+
 static void
 show_use(const json_t *n)
 {
@@ -164,6 +205,8 @@ network_show(const json_t *session)
 		    (long long)number(n, "maxRequests"));
 	if (json_str(n, "limitedBy")[0] != '\0')
 		buf_fmt(&text, ", limited by its %s", json_str(n, "limitedBy"));
+	if (is_unserved(session, n))
+		buf_str(&text, " (not served now)");
 	show_field("network", "%s", text.data);
 	show_use(n);
 	json_array_foreach(json_object_get(session, "secrets"), i, v)

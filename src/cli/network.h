@@ -1,7 +1,7 @@
 /*
  * network.h: turns options about a session's network into members of a body.
  *
- *     --allow HOST ... --network MODE --max-requests N    "network"
+ *     --allow HOST[,HOST] ... --network MODE --max-requests N    "network"
  *     --secret HOST:HEADER=VARIABLE ... --no-secrets      "secrets"
  *
  * The value of a secret comes from a variable of the environment: command lines

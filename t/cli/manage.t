@@ -55,18 +55,31 @@ mistake "a time without a unit we know" 2 'TIME takes a time' extend one 3w
 # ---- network
 
 egress_start
+show_served() { # ID
+	try show "$1"
+	! grep -q 'not served' out
+}
 try show one
 is "$(field network)" none "a session has no network"
 export KEY=hush-4711 EMPTY=
 net=$("$cli" create --isolated --allow @npm --allow 'git.example.com:22' --max-requests 9 \
 	--secret Api.example.com:X-Key=KEY 2>/dev/null)
-try show "$net"
+wait_for "$PATIENCE" show_served "$net"
 is "$(field network)|$(field secret)" \
 	'allow @npm, git.example.com:22, at most 9 requests|X-Key for api.example.com' "show has the network and secrets"
 none "and never a value" "$("$cli" show --json "$net" | cat - out | grep hush-4711)"
 try update "$net" --network open --secret a.example:x=KEY --secret a.example:y=KEY
-try show "$net"
+wait_for "$PATIENCE" show_served "$net"
 is "$(field network)|$(field secret)" $'open|x for a.example\ny for a.example' "update replaces them"
+egress_stop
+try show "$net"
+is "$(field network)" 'open (not served now)' "show tells that nothing serves it"
+egress_start
+try update "$net" --allow @npm,@pypi --allow a.example --max-requests 9
+wait_for "$PATIENCE" show_served "$net"
+is "$(field network)" 'allow @npm, @pypi, a.example, at most 9 requests' "a list may have commas"
+try logs "$net"
+like "$out" 'got other settings \(network\), by demo' "logs tell what was changed"
 try update "$net" --network default --no-secrets
 try show "$net"
 is "$(field network)|$(field secret)" 'none|' "or removes them"
@@ -75,11 +88,17 @@ mistake "a mode that is none" 2 '--network takes none or open' create --network 
 mistake "the default of a new session" 2 '--network takes none or open' create --network default
 mistake "hosts and a mode" 2 'exclude each other' create --network open --allow a.example
 mistake "a number of requests alone" 2 '--max-requests needs' create --max-requests 5
+mistake "a number of requests alone, later" 2 'replaces the whole network: repeat --allow' update one --max-requests 5
+try update --help
+like "$out" 'none.*open.*default' "update --help has every mode"
 mistake "a number that is none" 2 'max-requests' create --network open --max-requests 0
 mistake "a host that is none" 1 'network.allow\[1\]' create --allow a.example --allow https://b.example
 mistake "a preset that is none" 1 '@nothing' create --allow @nothing
 for bad in a.example a.example:x :x=KEY a.example:=KEY a.example:x=; do
 	mistake "--secret $bad" 2 'HOST:HEADER=VARIABLE' create --secret "$bad"
+done
+for bad in https://a.example:x=KEY a.example:443:x=KEY a.example/b:x=KEY; do
+	mistake "--secret $bad" 2 'HOST:HEADER=VARIABLE; HOST without scheme or port' create --secret "$bad"
 done
 mistake "a variable that is not set" 2 'name of a variable' create --secret a.example:x=hush-hush
 none "a value given by mistake is not printed" "$(grep hush-hush err)"

@@ -19,11 +19,12 @@
 	{ 0,   "snapshot",    "SNAPSHOT",  "start with the files of this snapshot" }, \
 	{ 0,   "setup",       "COMMAND",   "run this once before it is ready, and show the output" }, \
 	{ 'f', "file",        "FILE[:PATH]", "start with a copy of this local file; may be repeated" }
-#define NETWORK \
+#define NETWORK(MODES) \
 	{ 0,   "allow",       "HOST|@PRESET", "let it connect to this host, HOST:PORT or *.HOST; may be repeated" }, \
-	{ 0,   "network",     "MODE",      "let it connect to nothing (none), or to every public address (open)" }, \
+	{ 0,   "network",     "MODE",      "let it connect to " MODES }, \
 	{ 0,   "max-requests", "N",        "let it make so many requests in all" }, \
 	{ 0,   "secret",      "HOST:HEADER=VARIABLE", "add a header to its requests, with the value of a local variable" }
+#define NEW_MODES "nothing (none), or to every public address (open)"
 #define RUNNING \
 	{ 'c', "command",  "LINE",      "run this line in a shell, instead of COMMAND" }, \
 	{ 'w', "workdir",  "DIR",       "run in this directory, instead of the shell's" }, \
@@ -40,14 +41,14 @@ static const struct option_row RUN[] = {
 	{ 0,   "rm",       NULL,        "delete the session at the end (the default)" },
 	{ 0,   "name",     "NAME",      "with --keep: use the session of this name, or create it" },
 	MAKING,
-	NETWORK,
+	NETWORK(NEW_MODES),
 	END,
 };
 static const struct option_row CREATE[] = {
 	{ 'n', "name",        "NAME",      "use the session of this name, or create it" },
 	{ 'e', "env",         "KEY=VALUE", "set a variable for all its commands; may be repeated" },
 	MAKING,
-	NETWORK,
+	NETWORK(NEW_MODES),
 	KEEPING,
 	{ 'w', "wait",        "SECONDS",   "wait at most this time until it is ready; 0: do not wait" },
 	{ 0,   "shell",       NULL,        "open a terminal in it, as sandlease shell does" },
@@ -120,7 +121,7 @@ static const struct option_row UPDATE[] = {
 	{ 0,   "expires",    "DATE",      "delete it at this time: 2030-01-31T12:00:00Z" },
 	{ 'e', "env",        "KEY=VALUE", "set a variable for all commands from now on" },
 	{ 0,   "unset",      "KEY",       "remove a variable" },
-	NETWORK,
+	NETWORK("nothing (none), every public address (open), or what its org may (default)"),
 	{ 0,   "no-secrets", NULL,        "remove all headers that were given by --secret" },
 	END,
 };

@@ -29,6 +29,8 @@ static const struct {
 } CASES[] = {
 	{ { "update" }, "{}" },
 	{ { "update", "--allow", "a.b", "--allow", "@npm" }, "{\"network\":{\"mode\":\"allow\",\"allow\":[\"a.b\",\"@npm\"]}}" },
+	{ { "update", "--allow", "a.b,@npm", "--allow", "c.d" }, "{\"network\":{\"mode\":\"allow\",\"allow\":[\"a.b\",\"@npm\",\"c.d\"]}}" },
+	{ { "update", "--allow", "a.b, c.d," }, "{\"network\":{\"mode\":\"allow\",\"allow\":[\"a.b\",\" c.d\",\"\"]}}" },
 	{ { "update", "--allow", "a.b", "--max-requests", "7" }, "{\"network\":{\"mode\":\"allow\",\"allow\":[\"a.b\"],\"maxRequests\":7}}" },
 	{ { "update", "--network", "none" }, "{\"network\":{\"mode\":\"none\"}}" },
 	{ { "update", "--network", "open", "--max-requests", "7" }, "{\"network\":{\"mode\":\"open\",\"maxRequests\":7}}" },
@@ -47,6 +49,9 @@ static const struct {
 	{ { "update", "--secret", ":x=SECRET" }, NULL },
 	{ { "update", "--secret", "a.b:=SECRET" }, NULL },
 	{ { "update", "--secret", "a.b:x=" }, NULL },
+	{ { "update", "--secret", "https://a.b:x=SECRET" }, NULL },
+	{ { "update", "--secret", "a.b:443:x=SECRET" }, NULL },
+	{ { "update", "--secret", "a.b/c:x=SECRET" }, NULL },
 	{ { "update", "--secret", "a.b:x=NO_SUCH_VARIABLE" }, NULL },
 	{ { "update", "--secret", "a.b:x=EMPTY" }, NULL },
 };
