@@ -21,7 +21,7 @@ static const struct column COLUMNS[] = {
 	{ "SANDBOXES", "sandboxes" },
 	{ "ROOTFS", "rootfs" },
 	{ "WRITABLE-ROOT", "writableRoot" },
-	{ "NETWORK", "network", COLUMN_JSON },
+	{ "NETWORK", "network", COLUMN_POLICY },
 };
 
 /* An agent does not start with less than the minimum. */

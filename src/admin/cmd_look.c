@@ -13,7 +13,7 @@ static const struct column ORGS[] = {
 	{ "DISK-MB", "diskMb" },
 	{ "SNAPSHOTS", "snapshots" },
 	{ "AGE", "ageSeconds", COLUMN_SPAN },
-	{ "NETWORK", "network", COLUMN_JSON },
+	{ "NETWORK", "network", COLUMN_POLICY },
 };
 
 static const struct column AUDIT[] = {

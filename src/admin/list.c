@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "admin/network_spec.h"
 #include "common/mem.h"
 #include "common/str.h"
 #include "common/table.h"
@@ -67,6 +68,8 @@ value_text(const json_t *v, enum column_form form)
 		text = xstrdup("-");
 	else if (form == COLUMN_SPAN && json_is_integer(v))
 		text = span_text(json_integer_value(v));
+	else if (form == COLUMN_POLICY)
+		text = network_spec_text(v);
 	else if (json_is_string(v))
 		text = xstrdup(json_string_value(v));
 	else if (json_is_boolean(v))

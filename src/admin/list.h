@@ -17,8 +17,9 @@ enum { LIST_FILTERS_MAX = 8 };
 /* How the table shows a member. */
 enum column_form {
 	COLUMN_TEXT,
-	COLUMN_SPAN, /* seconds, as "3d4h" */
-	COLUMN_JSON  /* an object on one line */
+	COLUMN_SPAN,  /* seconds, as "3d4h" */
+	COLUMN_JSON,  /* an object on one line */
+	COLUMN_POLICY /* a network, as operators write it */
 };
 
 struct column {

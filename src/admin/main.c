@@ -93,9 +93,10 @@ refuse_unknown(int argc, char **argv)
 	const char *word = argc > 0 ? argv[0] : NULL;
 
 	if (word != NULL && command_begins(word)) {
-		fprintf(stderr,
-		    "sandlease-admin: %s%s%s: there is no such command\n", word,
-		    argc > 1 ? " " : "", argc > 1 ? argv[1] : "");
+		if (argc > 1)
+			fprintf(stderr,
+			    "sandlease-admin: %s %s: there is no such command\n",
+			    word, argv[1]);
 		command_print_all(word, stderr);
 		return EXIT_USAGE;
 	}
@@ -128,6 +129,11 @@ main(int argc, char **argv)
 		return flush_output();
 	}
 	c = command_find(argc - at, argv + at, &used);
+	if (c == NULL && argc == at + 2 && command_begins(argv[at]) &&
+	    str_equal(argv[at + 1], "--help")) {
+		command_print_all(argv[at], stdout);
+		return flush_output();
+	}
 	if (c == NULL)
 		return refuse_unknown(argc - at, argv + at);
 	if (args_parse(c, argc - at - used, argv + at + used, &a, &e) < 0)

@@ -1,4 +1,4 @@
-/* network_spec.c: reads a network policy as an operator writes it. */
+/* network_spec.c: reads and writes a network policy in the operator's form. */
 #include "admin/network_spec.h"
 
 #include <string.h>
@@ -55,4 +55,25 @@ network_spec_read(const char *option, const char *text, json_t **out,
 	return err_set(e, ERR_INVALID, CODE_USAGE,
 	    "%s: %s; give none, open, or hosts and @presets with commas between them",
 	    option, msg);
+}
+
+char *
+network_spec_text(const json_t *policy)
+{
+	const json_t *allow = json_object_get(policy, "allow");
+	const json_t *most = json_object_get(policy, "maxRequests");
+	auto_buf struct buf text = { 0 };
+	size_t i;
+	json_t *v;
+
+	if (json_array_size(allow) == 0)
+		buf_str(&text, json_str(policy, "mode"));
+	json_array_foreach(allow, i, v)
+	{
+		buf_fmt(&text, "%s%s", i > 0 ? "," : "", json_string_value(v));
+	}
+	if (json_is_integer(most))
+		buf_fmt(&text, " maxRequests=%lld",
+		    (long long)json_integer_value(most));
+	return TAKE(text.data);
 }

@@ -1,5 +1,5 @@
 /*
- * network_spec.h: reads a network policy as an operator writes it.
+ * network_spec.h: reads and writes a network policy in the operator's form.
  *
  * "none", "open", or hosts and presets with commas between them, such as
  * "@npm,api.example.com,*.example.org".
@@ -16,6 +16,12 @@
  */
 int network_spec_read(const char *option, const char *text, json_t **out,
     struct err *e) MUST_CHECK;
+
+/*
+ * The policy as an operator writes it, and " maxRequests=N" behind it if it has
+ * that.  The caller owns the text.
+ */
+char *network_spec_text(const json_t *policy);
 
 /* The entries of a list with commas.  The caller owns the array. */
 json_t *network_spec_split(const char *text);

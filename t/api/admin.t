@@ -51,6 +51,16 @@ def every_command_tells_of_itself_without_a_service():
                               capture_output=True, text=True, check=False)
         equal((said.returncode, said.stderr), (0, ""), " ".join(words))
         true(said.stdout.startswith("usage: sandlease-admin " + " ".join(words)), said.stdout)
+    groups = {words[0] for words in every if len(words) == 2}
+    for group in groups:
+        of_group = [words for words in every if words[0] == group]
+        said = subprocess.run([tool, "--config", "/nonexistent", group, "--help"],
+                              capture_output=True, text=True, check=False)
+        equal((said.returncode, said.stderr), (0, ""), group + " --help")
+        equal([l.split()[:2] for l in said.stdout.splitlines()], of_group, group + " --help")
+        again = subprocess.run([tool, "--config", "/nonexistent", group],
+                               capture_output=True, text=True, check=False)
+        equal((again.returncode, again.stdout, again.stderr), (2, "", said.stdout), group)
 
 
 # ---- sessions and leases
@@ -190,6 +200,12 @@ def a_bad_class_is_refused_by_name():
 
 # ---- networks
 
+def network_in_table(command, title, name):
+    """The column NETWORK of one row of a table for people."""
+    row, = [r for r in table(command, "list")[1] if r[title] == name]
+    return row["NETWORK"]
+
+
 @case
 def an_org_has_a_network():
     equal(lines("org", "show", "other")[0]["network"], None, "none at first")
@@ -202,6 +218,7 @@ def an_org_has_a_network():
         equal(lines("org", "show", "other")[0]["network"], policy, spec)
         row, = [o for o in lines("org", "list") if o["org"] == "other"]
         equal(row["network"], policy, "listed")
+        equal(network_in_table("org", "ORG", "other"), spec, "in the table as it was given")
         row = lines("audit", "list", "--kind", "org_changed")[0]
         equal((row["subject"], row["detail"]["network"]), ("other", policy), "audited")
     sid = expect(201, call("POST", "/v1/sessions", {"start": False}, BOB)).json["id"]
@@ -228,6 +245,10 @@ def a_class_limits_the_network():
                          ("@npm", {"mode": "allow", "allow": ["@npm"]})):
         admin("class", "set", "small", "--network-max", spec)
         equal(small(), policy, spec)
+        equal(network_in_table("class", "CLASS", "small"), spec, "in the table as it was given")
+    sql("UPDATE class SET network_max = network_max || '{\"maxRequests\": 9}' WHERE name = 'small'")
+    equal(network_in_table("class", "CLASS", "small"), "@npm maxRequests=9", "with a limit")
+    admin("class", "set", "small", "--network-max", spec)
     row = lines("audit", "list", "--kind", "class_changed")[0]
     equal((row["subject"], row["detail"]["network_max"]), ("small", policy), "audited")
     admin("class", "set", "small", "--pids", "1024")
