@@ -61,7 +61,7 @@ in_place() {
 	STACK_RUN=$(readlink -f "$world/$1/var/run")
 	STACK_NAME=sandlease-$(place_hash "$world/$1")
 }
-pids_of() { cat "$STACK_STATE"/pid/{postgres,api,nginx,reaper} | cut -d' ' -f1,2 | tr '\n' ' '; }
+pids_of() { cat "$STACK_STATE"/pid/{postgres,api,egress,nginx,reaper} | cut -d' ' -f1,2 | tr '\n' ' '; }
 place_users
 
 # All processes of a place: its path is in the command line of each.
@@ -140,6 +140,17 @@ is "$(call a POST /v1/sessions '{}' | field isolation)" session \
 	"PER_SESSION_SANDBOX_ORG_IDS reaches it"
 out=$(dev a up)
 is "$(call a POST /v1/sessions '{}' | field isolation)" shared "and is gone without it"
+printf '# mine\n\n  egress_connections = 77\nsession_ttl_typo\n' >"$world/a/var/local.conf"
+out=$(dev a up)
+is "$?|$(grep -c 'local.conf, line 4: must be KEY = VALUE' <<<"$out")" "1|1" \
+	"a line of var/local.conf that is no setting is refused" || diag "$out"
+sed -i '$d' "$world/a/var/local.conf"
+was=$(daemon_pid egress)
+out=$(dev a up)
+is $? 0 "up takes the settings of var/local.conf along" || diag "$out"
+is "$(as "$SVC_USER" cat "$(stack_conf_file)" | grep egress_)" "egress_connections = 77" "they are written"
+ok "and what reads them is restarted" test "$(daemon_pid egress)" != "$was"
+like "$(dev a status)" $'\negress     running  pid '"$(daemon_pid egress)" "status shows all of them"
 before=$(pids_of) key=$(cat "$world/a/var/demo.env")
 out=$(dev a up)
 is $? 0 "up again is harmless" || diag "$out"
@@ -229,7 +240,8 @@ out=$(dev a down)
 is $? 0 "down works without its database" || diag "$out"
 none "and ends the sandboxes all the same" "$(processes; stack_left_pids)"
 out=$(dev a down --purge)
-ok "purge forgets everything" test ! -e "$STACK_STATE" -a ! -e "$world/a/var"
+ok "purge forgets everything" test ! -e "$STACK_STATE"
+is "$(ls -A "$world/a/var")" local.conf "but settings of your own"
 is "$(dev a down)" "nothing of this checkout is running" "down twice is harmless"
 
 done_testing
