@@ -17,6 +17,22 @@ function took(ms) {
 	return ms < 10000 ? `${ms} ms` : `${Math.round(ms / 1000)} s`;
 }
 
+/* "a.example:443", "[2001:db8::1]:443"; port 0: the name was resolved */
+function hostPort({ host, port }) {
+	if (!host || !port)
+		return host;
+	return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
+}
+
+/* The reason of an event; of a denial also its host, which may have to be allowed. */
+function why(e) {
+	const detail = e.detail ?? {};
+	const reasons = [detail.how, e.reason].filter(Boolean)
+		.map((w) => (/\s/.test(w) ? w : words(w)));
+	const all = e.kind === "network" ? [hostPort(detail), ...reasons, detail.detail] : reasons;
+	return all.filter(Boolean).join(", ");
+}
+
 function makeRow() {
 	return el("tr", {}, el("td", { class: "h-at" }, el("time")),
 		el("td", { class: "h-what" }, el("span", { class: "h-name" }),
@@ -39,8 +55,7 @@ function changeRow(row, e) {
 	attr(row, "data-kind", e.kind);
 	showTime(at.firstElementChild, e.at, "past");
 	text(what.children[0], words(e.what));
-	text(what.children[1], [e.detail?.how, e.reason].filter(Boolean)
-		.map((w) => (/\s/.test(w) ? w : words(w))).join(", "));
+	text(what.children[1], why(e));
 	showText(what.children[2], e);
 	text(actor, who(e.actor));
 	attr(actor, "title", e.actor);

@@ -92,6 +92,24 @@ const STEPS = {
 		assert.equal(await fact("Ports").textContent(), "80, 443");
 	},
 
+	async "the history names the host that was denied"() {
+		const denied = [
+			["not_allowed", { host: "c.example", port: 8443, untold: 0 }],
+			["not_allowed", { host: "d.example", port: 0, untold: 0 }],
+			["private_address", { host: "e.example", port: 443, detail: "10.0.0.1" }],
+			["packet", { host: "2001:db8::1", port: 443, detail: "udp" }]];
+		for (const [reason, detail] of denied)
+			stack("pg_psql", "-q", "-c", `INSERT INTO event
+				(session_id, kind, what, reason, actor, detail) VALUES ('${id}', 'network',
+				'denied', '${reason}', 'egress', '${JSON.stringify(detail)}')`);
+		const rows = page.locator('.history tr[data-kind="network"] .h-why');
+		await rows.nth(3).waitFor();
+		assert.deepEqual(await rows.allTextContents(), ["[2001:db8::1]:443, Packet, udp",
+			"e.example:443, Private address, 10.0.0.1", "d.example, Not allowed",
+			"c.example:8443, Not allowed"]);
+		await everywhere("history-network");
+	},
+
 	async "the policy is changed where it is shown"() {
 		await button("Change network").click();
 		assert.equal(await page.getByLabel("Hosts").inputValue(), "api.example.com\n@npm");
