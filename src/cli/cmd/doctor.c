@@ -287,9 +287,9 @@ check_network(struct patient *p, struct err *e)
 		    "sandlease-egress does not run on the session's host: sessions with a network cannot start (docs/network.md: For operators)");
 	else if (json_is_array(ports))
 		warn(p, "network",
-		    "the kernel has no nf_tables for sandboxes: an open network has only the common ports (docs/network.md: For operators)");
+		    "there is no packet filter (egress_filter is none, or the kernel has no nf_tables): an open network has only the common ports (docs/network.md: For operators)");
 	else
-		report(p, "a network that lets out only what it allows");
+		report(p, "a network can be served");
 	return 0;
 }
 
