@@ -63,7 +63,8 @@ decode_enum(const json_t *v, const struct jfield *f, void *to, struct err *e)
 	if (!json_is_string(v))
 		return err_field(e, f->name, "must be a string");
 	for (int i = 0; f->names[i] != NULL; i++) {
-		if (str_equal(f->names[i], json_string_value(v))) {
+		if (str_equal(f->names[i], json_string_value(v)) &&
+		    strlen(f->names[i]) == json_string_length(v)) {
 			memcpy(to, &i, sizeof(i));
 			return 0;
 		}

@@ -11,7 +11,9 @@ enum {
 void
 later_set(struct rows_process *p)
 {
-	loop_set(&p->loop, &p->later_timer, clock_ms() + LATER_MS);
+	/* whoever comes later does not put the others off */
+	if (p->later_timer.index == 0)
+		loop_set(&p->loop, &p->later_timer, clock_ms() + LATER_MS);
 }
 
 void

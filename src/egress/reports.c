@@ -198,10 +198,8 @@ reports_take(struct rows_process *p, json_t *msg)
  * and no other one waiting for long.
  */
 static void
-on_later(struct loop_timer *t)
+try_again(struct rows_process *p)
 {
-	struct rows_process *p = (struct rows_process *)(void *)((char *)t -
-	    offsetof(struct rows_process, later_timer));
 	auto_json json_t *list = p->later;
 	struct err e = { 0 };
 	int failed = 0;
@@ -226,6 +224,13 @@ on_later(struct loop_timer *t)
 	}
 }
 
+static void
+on_later(struct loop_timer *t)
+{
+	try_again((struct rows_process *)(void *)((char *)t -
+	    offsetof(struct rows_process, later_timer)));
+}
+
 void
 reports_open(struct rows_process *p)
 {
@@ -238,7 +243,12 @@ reports_open(struct rows_process *p)
 void
 reports_close(struct rows_process *p)
 {
+	try_again(p);
 	loop_clear(&p->loop, &p->later_timer);
+	if (json_array_size(p->later) > 0)
+		log_line(LOG_WARN, "unwritten",
+		    "%zu messages about networks could not be written",
+		    json_array_size(p->later));
 	json_decref(TAKE(p->later));
 	json_decref(TAKE(p->counts));
 	json_decref(TAKE(p->writing));

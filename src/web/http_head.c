@@ -84,8 +84,20 @@ http_head_reset(struct http_head *h)
 }
 
 void
+http_head_flush_chunk(struct http_head *h, struct buf *out)
+{
+	if (h->chunk.len == 0)
+		return;
+	buf_fmt(out, "%zx\r\n", h->chunk.len);
+	buf_add(out, h->chunk.data, h->chunk.len);
+	buf_str(out, "\r\n");
+	buf_free(&h->chunk);
+}
+
+void
 http_head_free(struct http_head *h)
 {
+	buf_free(&h->chunk);
 	buf_free(&h->name);
 	buf_free(&h->value);
 }

@@ -35,6 +35,7 @@ enum http_role {
 
 struct http_head {
 	struct buf name, value; /* the header that has arrived in part */
+	struct buf chunk;       /* bytes of the body that are to be one chunk */
 	size_t count, bytes;
 	bool in_value; /* the parser is in a header's value */
 	bool has_length, has_coding;
@@ -56,6 +57,12 @@ void http_head_free(struct http_head *h);
 int http_head_name(struct http_head *h, const char *data, size_t len);
 int http_head_value(struct http_head *h, const char *data, size_t len);
 int http_head_end(struct http_head *h);
+
+/*
+ * Writes the bytes of h->chunk as one chunk, if there are any.  Chunks of a byte
+ * that arrive together leave together: a head for each would cost much.
+ */
+void http_head_flush_chunk(struct http_head *h, struct buf *out);
 
 /* True when no byte is a control character; a tab is none. */
 bool http_is_text(const char *s, size_t len);

@@ -138,13 +138,7 @@ on_body(struct http_parser *p, const char *data, size_t len)
 {
 	struct http_reply *r = reply_of(p);
 
-	if (len == 0)
-		return 0;
-	if (is_chunked(r))
-		buf_fmt(r->out, "%zx\r\n", len);
-	buf_add(r->out, data, len);
-	if (is_chunked(r))
-		buf_str(r->out, "\r\n");
+	buf_add(is_chunked(r) ? &r->head.chunk : r->out, data, len);
 	return 0;
 }
 
@@ -155,6 +149,7 @@ on_complete(struct http_parser *p)
 
 	if (!r->started || r->upgraded)
 		return 0; /* an interim response, or now a tunnel */
+	http_head_flush_chunk(&r->head, r->out);
 	if (is_chunked(r))
 		buf_str(r->out, "0\r\n\r\n");
 	r->complete = true;
@@ -193,6 +188,7 @@ run_parser(struct http_reply *r, const char *data, size_t len, struct buf *out)
 		return HTTP_REPLY_COMPLETE;
 	r->out = out;
 	taken = http_parser_execute(&r->parser, &CALLBACKS, data, len);
+	http_head_flush_chunk(&r->head, out);
 	r->out = NULL;
 	if (r->upgraded) {
 		buf_add(out, data + taken, len - taken);

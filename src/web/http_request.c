@@ -189,13 +189,7 @@ on_body(struct http_parser *p, const char *data, size_t len)
 {
 	struct http_request *r = request_of(p);
 
-	if (len == 0)
-		return 0;
-	if (r->head.has_coding)
-		buf_fmt(r->out, "%zx\r\n", len);
-	buf_add(r->out, data, len);
-	if (r->head.has_coding)
-		buf_str(r->out, "\r\n");
+	buf_add(r->head.has_coding ? &r->head.chunk : r->out, data, len);
 	return 0;
 }
 
@@ -204,6 +198,7 @@ on_complete(struct http_parser *p)
 {
 	struct http_request *r = request_of(p);
 
+	http_head_flush_chunk(&r->head, r->out);
 	if (r->head.has_coding)
 		buf_str(r->out, "0\r\n\r\n");
 	r->complete = true;
@@ -263,6 +258,8 @@ http_request_take(struct http_request *r, const char *data, size_t len,
 	http_parser_pause(&r->parser, 0);
 	r->out = out;
 	*used = http_parser_execute(&r->parser, &CALLBACKS, data, len);
+	if (out != NULL)
+		http_head_flush_chunk(&r->head, out);
 	r->out = NULL;
 	/* the parser stops at the head's last byte, and takes any for it */
 	if (r->headed && !headed) {

@@ -250,6 +250,16 @@ choose_protocol(SSL *ssl, const unsigned char **out, unsigned char *len,
 	    : SSL_TLSEXT_ERR_NOACK;
 }
 
+void
+authority_set_modes(SSL_CTX *ctx)
+{
+	SSL_CTX_set_mode(ctx,
+	    SSL_MODE_ENABLE_PARTIAL_WRITE |
+		SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+	/* one read takes one record, also if it has no data for us */
+	SSL_CTX_clear_mode(ctx, SSL_MODE_AUTO_RETRY);
+}
+
 static SSL_CTX *
 mint(struct authority *a, const char *host)
 {
@@ -263,10 +273,7 @@ mint(struct authority *a, const char *host)
 		ctx = NULL;
 	} else {
 		SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION);
-		SSL_CTX_set_mode(ctx,
-		    SSL_MODE_ENABLE_PARTIAL_WRITE |
-			SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-			SSL_MODE_RELEASE_BUFFERS);
+		authority_set_modes(ctx);
 		SSL_CTX_set_alpn_select_cb(ctx, choose_protocol, NULL);
 	}
 	X509_free(c);

@@ -31,4 +31,7 @@ void authority_close(struct authority *a);
 SSL *authority_server(struct authority *a, const char *host, struct err *e)
     MUST_CHECK;
 
+/* The modes of our connections, to clients and to servers: none blocks. */
+void authority_set_modes(SSL_CTX *ctx);
+
 #endif

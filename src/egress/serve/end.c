@@ -7,8 +7,8 @@
 #include "egress/serve/serve.h"
 
 enum {
-	LEAVE_MS = 2000,   /* for the client to read its last answer */
-	COUNTING_MAX = 16, /* requests of a session; the queue is for all */
+	LEAVE_MS = 2000,  /* for the client to read its last answer */
+	COUNTING_MAX = 8, /* requests of a tenant; the queue is for all */
 	STATUS_BAD_GATEWAY = 502
 };
 
@@ -35,6 +35,8 @@ conn_close(struct conn *c, bool reset)
 	upstream_close(c, reset);
 	side_close(&g->loop, &c->client, reset);
 	protocol_end(c);
+	buf_free(&c->begun);
+	buf_free(&c->heard);
 	TAILQ_REMOVE(&c->of->conns, c, link);
 	c->of->conn_count--;
 	g->conn_count--;
@@ -125,6 +127,19 @@ ask(struct conn *c)
 		deny_uncounted(c, "unknown");
 }
 
+/* Requests of the tenant's sessions that rows is counting. */
+static size_t
+count_of_tenant(const struct session *s)
+{
+	const struct session *other = TAILQ_FIRST(&s->of->sessions);
+	size_t count = 0;
+
+	for (; other != NULL; other = TAILQ_NEXT(other, link))
+		if (str_equal(other->tenant, s->tenant))
+			count += other->counting;
+	return count;
+}
+
 bool
 conn_count(struct conn *c)
 {
@@ -141,20 +156,37 @@ conn_count(struct conn *c)
 		return true;
 	}
 	c->waiting = c->unasked = true;
-	if (s->counting < COUNTING_MAX)
+	if (count_of_tenant(s) < COUNTING_MAX)
 		ask(c);
 	return false;
 }
 
-void
-conn_count_next(struct session *s)
+static struct conn *
+first_unasked(const struct session *s)
 {
 	struct conn *c = TAILQ_FIRST(&s->conns);
 
-	if (s->counting > 0)
-		s->counting--;
 	while (c != NULL && !c->unasked)
 		c = TAILQ_NEXT(c, link);
+	return c;
+}
+
+/* The tenant's other sessions come first. */
+void
+conn_count_next(struct session *s)
+{
+	struct session *next = s;
+	struct conn *c = NULL;
+
+	if (s->counting > 0)
+		s->counting--;
+	do {
+		next = TAILQ_NEXT(next, link);
+		if (next == NULL)
+			next = TAILQ_FIRST(&s->of->sessions);
+		if (str_equal(next->tenant, s->tenant))
+			c = first_unasked(next);
+	} while (c == NULL && next != s);
 	if (c != NULL)
 		ask(c);
 }

@@ -7,20 +7,22 @@
  * of the handshake passes before the server's answer is known, and the second
  * hello is compared as the first one was.
  */
-#include <errno.h>
-#include <poll.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "common/str.h"
 #include "egress/base/sni.h"
 #include "egress/serve/serve.h"
 
 enum {
+	CHANGE_CIPHER = 0x14, /* types of records */
+	ALERT = 0x15,
 	HANDSHAKE = 0x16,
+	DATA = 0x17,
 	RECORD_HEAD = 5,
 	RANDOM_AT = RECORD_HEAD + 6, /* in a ServerHello */
 	RANDOM_BYTES = 32,
+	ROUNDS = 8,       /* reads in a row */
+	HELLO_MS = 60000, /* for all that comes before the name is certain */
 	ALERT_ACCESS_DENIED = 49
 };
 
@@ -51,122 +53,169 @@ hello_check(struct conn *c, const char *data, size_t len,
 bool
 hello_alert(struct conn *c)
 {
-	static const unsigned char ALERT[] = { 0x15, 3, 3, 0, 2, 2,
+	static const unsigned char DENIED[] = { ALERT, 3, 3, 0, 2, 2,
 		ALERT_ACCESS_DENIED };
 
 	return c->speaks == SPEAKS_TLS &&
-	    side_write(&c->client, ALERT, sizeof(ALERT)) == 0;
+	    side_write(&c->client, DENIED, sizeof(DENIED)) == 0;
+}
+
+/* ---- records; a step returns 1: go on, 0: not now, -1: broken */
+
+static size_t
+record_length(const struct buf *b)
+{
+	const uint8_t *head = (const uint8_t *)b->data;
+
+	return (size_t)head[3] << 8 | head[4];
+}
+
+static int
+type_of(const struct buf *b)
+{
+	return b->len > 0 ? (uint8_t)b->data[0] : -1;
+}
+
+/* Passes on what was read, and forgets it. */
+static int
+pass_begun(struct buf *b, struct side *to)
+{
+	int rc = b->len > 0 ? side_write(to, b->data, b->len) : 0;
+
+	buf_free(b);
+	return rc;
 }
 
 /* The client cannot name another server any more. */
-static void
+static int
 become_raw(struct conn *c)
 {
-	side_wait_for(&c->client, 1);
-	side_wait_for(&c->server, 1);
-	c->client.tells_end = false;
+	loop_clear(&c->of->of->loop, &c->timer);
+	c->client.tells_end = c->held = false;
 	c->speaks = SPEAKS_RAW;
+	return pass_begun(&c->begun, &c->server) < 0 ||
+		pass_begun(&c->heard, &c->client) < 0
+	    ? -1
+	    : 0;
 }
 
-/* Bytes that have arrived, without taking them; 0: none yet. */
-static ssize_t
-peek(struct side *s, char *data, size_t size)
+/* Reads until `b` has so many bytes. */
+static int
+read_until(struct conn *c, struct side *from, struct buf *b, size_t len)
 {
-	ssize_t n = recv(s->fd, data, size, MSG_PEEK);
+	char *data = c->of->of->read_buffer;
+	ssize_t n;
 
-	if (n == 0)
-		s->hung_up = true;
-	return n < 0 && (errno == EAGAIN || errno == EINTR) ? 0 : n;
+	if (b->len >= len)
+		return 1;
+	n = side_read(from, data, len - b->len);
+	if (n <= 0)
+		return (int)n;
+	buf_add(b, data, (size_t)n);
+	budget_take(c->of, (size_t)n);
+	*(from == &c->client ? &c->of->use.bytes_out : &c->of->use.bytes_in) +=
+	    n;
+	return b->len >= len;
 }
 
-static bool
-has_ended(const struct side *s)
+/* ---- the server's answer */
+
+/* Looks at its next record, which passes when its kind is known. */
+static int
+hear_record(struct conn *c)
 {
-	struct pollfd p = { .fd = s->fd, .events = POLLRDHUP };
+	struct buf *b = &c->heard;
+	int rc = read_until(c, &c->server, b, RECORD_HEAD);
 
-	return poll(&p, 1, 0) == 1;
+	if (rc <= 0)
+		return rc < 0 || !c->server.ended ? rc : become_raw(c);
+	/* a warning may come first */
+	if (type_of(b) == ALERT || type_of(b) == CHANGE_CIPHER) {
+		rc = read_until(c, &c->server, b,
+		    RECORD_HEAD + record_length(b));
+		if (rc == 0 && c->server.ended)
+			return become_raw(c);
+		return rc == 1 && pass_begun(b, &c->client) < 0 ? -1 : rc;
+	}
+	if (type_of(b) != HANDSHAKE)
+		return become_raw(c);
+	rc = read_until(c, &c->server, b, RANDOM_AT + RANDOM_BYTES);
+	if (rc <= 0)
+		return rc < 0 || !c->server.ended ? rc : -1;
+	c->retries = memcmp(b->data + RANDOM_AT, RETRY, sizeof(RETRY)) == 0;
+	return c->retries ? pass_begun(b, &c->client) : become_raw(c);
 }
 
-/* Learns from the server's first bytes whether it wants another hello. */
 static int
 hear_server(struct conn *c)
 {
-	char *data = c->of->of->read_buffer;
-	ssize_t n = peek(&c->server, data, RANDOM_AT + RANDOM_BYTES);
+	int rc = 1;
 
-	if (n < 0)
-		return -1;
-	if (n == 0 && !c->server.hung_up)
-		return 0;
-	if (n == 0 || data[0] != HANDSHAKE) {
-		become_raw(c);
-		return 0;
+	for (int i = 0; rc == 1 && i < ROUNDS; i++) {
+		if (c->retries || side_pending(&c->client) ||
+		    !budget_left(c->of))
+			return 0;
+		rc = hear_record(c);
 	}
-	if (n < RANDOM_AT + RANDOM_BYTES) {
-		side_wait_for(&c->server, RANDOM_AT + RANDOM_BYTES);
-		return has_ended(&c->server) ? -1 : 0;
-	}
-	side_wait_for(&c->server, 1);
-	c->retries = memcmp(data + RANDOM_AT, RETRY, sizeof(RETRY)) == 0;
-	if (!c->retries)
-		become_raw(c);
+	return rc < 0 ? -1 : 0;
+}
+
+/* ---- the client's records */
+
+static int
+deny_name(struct conn *c, const char *name)
+{
+	c->passing = 0;
+	conn_deny(c, DENY_SERVER_NAME, name[0] != '\0' ? name : NULL);
 	return 0;
 }
 
 /* The second hello has begun. */
 static int
-take_second(struct conn *c, const char *data, size_t len)
+take_second(struct conn *c)
 {
+	struct buf *b = &c->begun;
 	char name[NETWORK_HOST_MAX];
+	int rc = read_until(c, &c->client, b, SERVE_PEEK_MAX);
 
-	switch (hello_check(c, data, len, name)) {
+	if (rc < 0)
+		return -1;
+	switch (hello_check(c, b->data, b->len, name)) {
 	case HELLO_MORE:
-		c->client.tells_end = true;
-		side_wait_for(&c->client, len + 1);
-		return c->client.hung_up ? -1 : 0;
+		return c->client.ended ? -1 : rc == 1 ? deny_name(c, name) : 0;
 	case HELLO_WRONG:
-		conn_deny(c, DENY_SERVER_NAME, name[0] != '\0' ? name : NULL);
-		return 0;
+		return deny_name(c, name);
 	case HELLO_RIGHT:
-		become_raw(c);
 		break;
 	}
-	return 0;
+	return become_raw(c);
 }
 
 /* Looks at the client's next record: sets c->passing if it may pass. */
 static int
-next_record(struct conn *c)
+take_record(struct conn *c)
 {
-	char *data = c->of->of->read_buffer;
-	ssize_t n = peek(&c->client, data, SERVE_PEEK_MAX);
+	struct buf *b = &c->begun;
+	int rc = read_until(c, &c->client, b, RECORD_HEAD);
 
-	c->held = false;
-	if (n < 0)
+	if (rc < 0)
 		return -1;
-	if (n == 0) {
-		if (c->client.hung_up)
-			become_raw(c);
-		return 0;
-	}
-	if (data[0] == HANDSHAKE && c->retries)
-		return take_second(c, data, (size_t)n);
-	if (data[0] == HANDSHAKE) {
-		c->held = true;
-		return 0;
-	}
-	if (n < RECORD_HEAD) {
+	c->held = type_of(b) == HANDSHAKE && !c->retries;
+	if (c->held) {
 		c->client.tells_end = true;
-		side_wait_for(&c->client, RECORD_HEAD);
-		return c->client.hung_up ? -1 : 0;
+		return 0;
 	}
-	side_wait_for(&c->client, 1);
-	c->passing =
-	    RECORD_HEAD + ((size_t)(uint8_t)data[3] << 8) + (uint8_t)data[4];
-	return 0;
+	if (type_of(b) == HANDSHAKE)
+		return take_second(c);
+	if (rc == 0)
+		return c->client.ended ? become_raw(c) : 0;
+	if (type_of(b) != DATA && type_of(b) != ALERT &&
+	    type_of(b) != CHANGE_CIPHER)
+		return deny_name(c, "");
+	c->passing = record_length(b);
+	return pass_begun(b, &c->server) < 0 ? -1 : 1;
 }
 
-/* Passes what may pass; 1: all of it. */
 static int
 pass_some(struct conn *c)
 {
@@ -180,8 +229,8 @@ pass_some(struct conn *c)
 	budget_take(c->of, (size_t)n);
 	c->passing -= (size_t)n;
 	if (c->client.ended)
-		become_raw(c);
-	return c->passing == 0 ? 1 : 0;
+		return become_raw(c);
+	return n > 0;
 }
 
 static bool
@@ -193,13 +242,12 @@ has_room(struct conn *c)
 static int
 pass_client(struct conn *c)
 {
-	while (c->speaks == SPEAKS_TLS && has_room(c)) {
-		int rc = c->passing > 0 ? 1 : next_record(c);
+	for (int i = 0; i < ROUNDS; i++) {
+		int rc;
 
-		if (rc < 0 || c->of == NULL || c->leaving || c->passing == 0 ||
-		    c->speaks != SPEAKS_TLS)
-			return rc < 0 ? -1 : 0;
-		rc = pass_some(c);
+		if (c->speaks != SPEAKS_TLS || !has_room(c))
+			return 0;
+		rc = c->passing > 0 ? pass_some(c) : take_record(c);
 		if (rc <= 0)
 			return rc;
 	}
@@ -211,13 +259,14 @@ step(struct conn *c)
 {
 	if (!relay_open(c))
 		return 0;
-	if (c->unchecked) {
-		become_raw(c);
-		return 0;
-	}
-	if (side_flush(&c->server) < 0 || (!c->retries && hear_server(c) < 0))
+	if (c->unchecked)
+		return become_raw(c);
+	if (c->timer.index == 0)
+		conn_give_up_after(c, HELLO_MS);
+	if (side_flush(&c->server) < 0 || side_flush(&c->client) < 0 ||
+	    hear_server(c) < 0)
 		return -1;
-	if (c->retries && relay_down(c) < 0)
+	if (c->speaks == SPEAKS_TLS && c->retries && relay_down(c) < 0)
 		return -1;
 	return pass_client(c);
 }

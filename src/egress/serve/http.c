@@ -20,7 +20,9 @@ enum {
 	HANDSHAKE_MS = 10 * 1000,
 	HUNG_UP_MS = 10 * 1000, /* for the response */
 	HEAD_BYTES = 16 * 1024, /* of one read, before a request is allowed */
-	ROUNDS = 4,             /* reads in a row */
+	ROUNDS = 4, /* reads in a row, of bytes that are not parsed */
+	CHUNKED_BYTES =
+	    16384, /* one read of others; no less than a record of TLS */
 	STATUS_TOO_LARGE = 431,
 	SECRETS_MAX = 20 /* of one session */
 };
@@ -91,13 +93,30 @@ parse(struct http *h, struct buf *out)
 	return v;
 }
 
+/*
+ * How much of a body is read in one turn.  Chunks are parsed, and a byte of
+ * theirs may cost as much as a thousand others.
+ */
+static size_t
+turn_bytes(const struct http_head *h)
+{
+	return h->has_coding ? CHUNKED_BYTES : SERVE_READ_MAX;
+}
+
+static int
+turn_rounds(const struct http_head *h)
+{
+	return h->has_coding ? 1 : ROUNDS;
+}
+
 /* Reads bytes of the client.  0: none now.  -1: broken. */
 static ssize_t
 read_client(struct conn *c)
 {
 	struct egress *g = c->of->of;
 	ssize_t n = side_read(&c->client, g->read_buffer,
-	    c->http->stage == STAGE_HEAD ? HEAD_BYTES : sizeof(g->read_buffer));
+	    c->http->stage == STAGE_HEAD ? HEAD_BYTES
+					 : turn_bytes(&c->http->request.head));
 
 	if (n > 0) {
 		buf_add(&c->http->in, g->read_buffer, (size_t)n);
@@ -263,6 +282,7 @@ static int
 pass_up(struct conn *c)
 {
 	struct http *h = c->http;
+	int reads = 0;
 
 	while (!h->request.complete) {
 		auto_buf struct buf out = { 0 };
@@ -271,7 +291,8 @@ pass_up(struct conn *c)
 		if (h->in.len == 0) {
 			ssize_t n;
 
-			if (side_pending(&c->server) || !budget_left(c->of))
+			if (side_pending(&c->server) || !budget_left(c->of) ||
+			    reads++ == turn_rounds(&h->request.head))
 				return 0;
 			n = read_client(c);
 			if (n < 0 || (n == 0 && c->client.ended))
@@ -336,8 +357,8 @@ hear_server(struct conn *c, enum http_reply_verdict *v, bool *more)
 	struct http *h = c->http;
 	struct egress *g = c->of->of;
 	auto_buf struct buf out = { 0 };
-	ssize_t n =
-	    side_read(&c->server, g->read_buffer, sizeof(g->read_buffer));
+	ssize_t n = side_read(&c->server, g->read_buffer,
+	    h->reply.started ? turn_bytes(&h->reply.head) : CHUNKED_BYTES);
 
 	*more = n > 0;
 	*v = HTTP_REPLY_MORE;
@@ -359,7 +380,7 @@ pass_down(struct conn *c)
 {
 	bool more = true;
 
-	for (int i = 0; more && i < ROUNDS; i++) {
+	for (int i = 0; more && i < turn_rounds(&c->http->reply.head); i++) {
 		enum http_reply_verdict v;
 
 		if (side_pending(&c->client) || !budget_left(c->of))

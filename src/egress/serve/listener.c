@@ -107,8 +107,9 @@ listener_pause(struct listener *l)
 {
 	struct egress *g = l->of->of;
 
-	log_line(LOG_WARN, "descriptors",
-	    "no descriptors are left for connections of sandboxes");
+	if (g->pause_timer.index == 0)
+		log_line(LOG_WARN, "descriptors",
+		    "no descriptors are left for connections of sandboxes");
 	loop_forget(&g->loop, &l->watch);
 	g->pause_timer.fire = listen_again;
 	loop_set(&g->loop, &g->pause_timer, clock_ms() + PAUSE_MS);

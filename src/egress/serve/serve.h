@@ -167,14 +167,16 @@ struct conn {
 	void (
 	    *reached)(struct conn *c, enum upstream_result r, const char *text);
 	enum upstream_state upstream;
-	bool counted;   /* a request is paid for and not made yet */
-	bool waiting;   /* for rows to count a request */
-	bool unasked;   /* ... and rows does not know of it yet */
-	bool unchecked; /* the client may have told the server another name */
-	bool leaving;   /* has its last answer; what it sends is dropped */
-	bool retries;   /* the server wants another ClientHello */
-	bool held;      /* the client's next record waits for the server's */
-	size_t passing; /* bytes of records that may be passed on */
+	bool counted;     /* a request is paid for and not made yet */
+	bool waiting;     /* for rows to count a request */
+	bool unasked;     /* ... and rows does not know of it yet */
+	bool unchecked;   /* the client may have told the server another name */
+	bool leaving;     /* has its last answer; what it sends is dropped */
+	bool retries;     /* the server wants another ClientHello */
+	bool held;        /* the client's next record waits for the server's */
+	size_t passing;   /* bytes of records that may be passed on */
+	struct buf begun; /* of the client's next record, read and not passed */
+	struct buf heard; /* the same of the server's */
 	char host[NETWORK_HOST_MAX]; /* the target; "": not known yet */
 	uint16_t port;
 	struct resolver_query *query;

@@ -46,13 +46,12 @@ terminate_context(const struct conf *conf, struct err *e)
 		SSL_CTX_free(ctx);
 		ERR_clear_error();
 		err_set(e, ERR_INVALID, CODE_BAD_SETTING,
-		    "egress_ca_file: certificates cannot be read");
+		    "egress_ca_file: certificates cannot be read: %s",
+		    conf->egress_ca_file);
 		return NULL;
 	}
 	SSL_CTX_set_verify(ctx, SSL_VERIFY_PEER, NULL);
-	SSL_CTX_set_mode(ctx,
-	    SSL_MODE_ENABLE_PARTIAL_WRITE |
-		SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+	authority_set_modes(ctx);
 	return ctx;
 }
 

@@ -82,8 +82,10 @@ static const struct sample SAMPLES[] = {
 	WHOLE(GET "Content-Length: 1\r\n\r\nh", "GET /" TO_UP "Content-Length: 1\r\n" KEEP "h"),
 	WHOLE(POST "Transfer-Encoding: Chunked\r\n\r\n1\r\nh\r\n0\r\n\r\n",
 	    "POST /" TO_UP "Transfer-Encoding: chunked\r\n" KEEP "1\r\nh\r\n0\r\n\r\n"),
-	WHOLE(POST "Transfer-Encoding: chunked\r\n\r\n001;a=\"b\"\r\nh\r\n1 ; c\r\ni\r\n0;d\r\n\r\n",
-	    "POST /" TO_UP "Transfer-Encoding: chunked\r\n" KEEP "1\r\nh\r\n1\r\ni\r\n0\r\n\r\n"),
+	WHOLE(POST "Transfer-Encoding: chunked\r\n\r\n001;a=\"b\"\r\nh\r\n0;d\r\n\r\n",
+	    "POST /" TO_UP "Transfer-Encoding: chunked\r\n" KEEP "1\r\nh\r\n0\r\n\r\n"),
+	WHOLE(POST "Transfer-Encoding: chunked\r\n\r\n1 ; c\r\ni\r\n0\r\n\r\n",
+	    "POST /" TO_UP "Transfer-Encoding: chunked\r\n" KEEP "1\r\ni\r\n0\r\n\r\n"),
 	/* trailers are dropped */
 	WHOLE(POST "Transfer-Encoding: chunked\r\nTrailer: X-Api-Key\r\n\r\n0\r\nX-Api-Key: mine\r\n\r\n",
 	    "POST /" TO_UP "Transfer-Encoding: chunked\r\n" KEEP "0\r\n\r\n"),

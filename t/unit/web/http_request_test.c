@@ -166,6 +166,30 @@ a_refused_request_stays_refused(void **state)
 	}
 }
 
+/* A head for each byte would cost much more than the byte. */
+static void
+chunks_that_arrive_together_leave_as_one(void **state)
+{
+	auto_buf struct buf out = { 0 };
+	struct http_request r;
+
+	(void)state;
+	http_request_begin(&r);
+	assert_int_equal(
+	    feed(&r, SENT(POST "Transfer-Encoding: chunked\r\n\r\n"), 0, &out),
+	    HTTP_REQUEST_MORE);
+	out.len = 0;
+	assert_int_equal(feed(&r, SENT("1\r\nh\r\n2\r\nel\r\n1\r\nl\r\n"), 0,
+			     &out),
+	    HTTP_REQUEST_MORE);
+	assert_string_equal(out.data, "4\r\nhell\r\n");
+	out.len = 0;
+	assert_int_equal(feed(&r, SENT("1\r\no\r\n0\r\n\r\n"), 0, &out),
+	    HTTP_REQUEST_COMPLETE);
+	assert_string_equal(out.data, "1\r\no\r\n0\r\n\r\n");
+	http_request_free(&r);
+}
+
 static void
 an_empty_portion_changes_nothing(void **state)
 {
@@ -465,6 +489,7 @@ main(void)
 		cmocka_unit_test(a_nul_never_passes),
 		cmocka_unit_test(a_bad_body_ends_the_request),
 		cmocka_unit_test(a_refused_request_stays_refused),
+		cmocka_unit_test(chunks_that_arrive_together_leave_as_one),
 		cmocka_unit_test(an_empty_portion_changes_nothing),
 		cmocka_unit_test(an_added_header_replaces_those_of_the_client),
 		cmocka_unit_test(size_and_number_are_bounded),
