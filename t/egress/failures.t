@@ -90,6 +90,19 @@ except OSError:
     expect(200, call("POST", at(sid, "/api/process/start"),
                      {"command": "/usr/bin/python3 /tmp/ask.py"}))
     denials, seen = Denials(sid), len(web.seen)
+    for _ in range(3):  # others have denials all the time
+        noisy = session("api.example.com")
+        expect(200, call("POST", at(noisy, "/api/write"), {"path": "/tmp/ask.py", "content": """
+import socket, time
+for i in range(200):
+    time.sleep(0.2)  # wait: between two denials
+    try:
+        socket.getaddrinfo('noise%d.example.com' % i, 80)
+    except OSError:
+        pass
+"""}))
+        expect(200, call("POST", at(noisy, "/api/process/start"),
+                         {"command": "/usr/bin/python3 /tmp/ask.py"}))
     sh(sid, "touch /tmp/go")
     service.psql_idle()
     service.stack("pg_stop")

@@ -2,6 +2,7 @@
 
 EXTRA_DIST += \
 	%D%/failures.t \
+	%D%/floods.t \
 	%D%/limits.t \
 	%D%/own.t \
 	%D%/policy.t \
