@@ -11,7 +11,7 @@ enum {
 void
 later_set(struct rows_process *p)
 {
-	/* whoever comes later does not put the others off */
+	/* another message does not put the first one off */
 	if (p->later_timer.index == 0)
 		loop_set(&p->loop, &p->later_timer, clock_ms() + LATER_MS);
 }
