@@ -82,13 +82,13 @@ model.pages["/v1/messages"] = lambda handler, _: send(
 
 
 def page(name):
-    with open(os.path.join(service.TOP, "docs", name), encoding="utf-8") as f:
+    with open(os.path.join(service.TOP, name), encoding="utf-8") as f:
         return f.read()
 
 
-EXAMPLES = re.findall(r"(?ms)^<!-- example -->\n```sh\n(.*?)^```", page("network.md"))
+EXAMPLES = re.findall(r"(?ms)^<!-- example -->\n```sh\n(.*?)^```", page("docs/network.md"))
 # call() and field(), which the page takes from the tour
-HELPERS = "".join(re.findall(r"(?m)^(?:call|field)\(\) .*\n", page("tour.md")))
+HELPERS = "".join(re.findall(r"(?m)^(?:call|field)\(\) .*\n", page("docs/tour.md")))
 TRUST = ("sandlease cp %s coder:/home/user/registry.pem &&\n"
          "    sandlease exec coder -- npm config set cafile /home/user/registry.pem\n" % CA_FILE)
 
@@ -128,6 +128,7 @@ def curl_runs_an_agent():
 
 def they_are_short():
     same(len(EXAMPLES), 2, "the page has two examples")
+    ok("```sh\n%s```" % EXAMPLES[0] in page("README.md"), "the README has the first one")
     ok(all(e.count("\n") <= 10 for e in EXAMPLES), "of ten lines at most")
 
 
