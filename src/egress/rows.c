@@ -299,6 +299,7 @@ close_all(struct rows_process *p)
 		hear_last(p);
 		lose_serve(p);
 	}
+	reports_close(p);
 	if (listen_fd(p->store) >= 0 &&
 	    STORE_RUN(p->store, STMT_EGRESS_STOPPED, NULL, &e,
 		p->conf->host_name) < 0)
@@ -306,7 +307,6 @@ close_all(struct rows_process *p)
 	mem_close_fd(&p->listen_fd);
 	store_free(p->store);
 	buf_free(&p->log);
-	reports_close(p);
 	loop_close(&p->loop);
 }
 

@@ -290,17 +290,42 @@ def connect():
 def answer(s):
     try:
         return s.recv(65536)
-    except TimeoutError:
-        return b"silence"
     except OSError:
         return b""
+
+
+def end(s):
+    said = b""
+    while more := answer(s):
+        said += more
+    # "access denied"
+    print("refused" if said.endswith(bytes.fromhex("15030300020231")) else said)
+
+
+def hear(s):
+    said = answer(s)
+    assert said
+    come.write(said)
+
+
+def finish(s):
+    while True:
+        hear(s)
+        try:
+            tls.do_handshake()
+            print(tls.version())
+            return
+        except ssl.SSLWantReadError:
+            pass
 
 
 first = hello()
 s = connect()
 s.sendall(first)
-come.write(answer(s))
-second = hello()
+second = b""
+while not second:
+    hear(s)
+    second = hello()
 forged = second.replace(b"retry.example.com", b"other.example.com")
 assert b"retry.example.com" in second and forged != second
 %s
@@ -316,8 +341,7 @@ def a_second_hello_of_tls_must_be_for_the_target_too():
     same(web.named, ["retry.example.com"] * 2, "and gets the right name twice")
     # wait: the portions arrive one by one; else this tests less
     out = python(sid, RETRY % 's.sendall(second[:9])\nimport time; time.sleep(0.1)\n'
-                              's.sendall(second[9:])\ncome.write(answer(s))\nhello()\n'
-                              'print(tls.version())')
+                              's.sendall(second[9:])\nfinish(s)')
     same(out, "TLSv1.3", "in portions, too")
     for name, program in (
             ("another name", "s.sendall(forged)"),
@@ -325,20 +349,16 @@ def a_second_hello_of_tls_must_be_for_the_target_too():
             ("in portions", "s.sendall(forged[:70])\nimport time; time.sleep(0.1)\n"
                             "s.sendall(forged[70:])"),
             ("before the server has answered", "s = connect(); s.sendall(first + forged)"),
-            ("behind what looks like data", "s = connect(); s.sendall("
-             "first + bytes.fromhex('140303000101' '1703030002') + b'hi' + forged)")):
+            ("behind another record",
+             "s = connect(); s.sendall(first + bytes.fromhex('140303000101') + forged)"),
+            ("two messages in one record",
+             "s = connect(); s.sendall(first[:3] + (int.from_bytes(first[3:5], 'big') + 1)"
+             ".to_bytes(2, 'big') + first[5:] + b'\\x01')")):
         denials, seen = Denials(sid), len(web.named)
-        out = python(sid, RETRY % (program + "\nprint(sum(x[:1] == b'\\x15' or not x for x in"
-                                             " (answer(s), answer(s))) and 'refused')"))
+        out = python(sid, RETRY % (program + "\nend(s)"))
         same(out, "refused", name + " is cut")
         denials.tell("server_name", "retry.example.com", 443, name + " is told")
         ok("other.example.com" not in web.named[seen:], "the server never sees it", web.named)
-    denials = Denials(sid)
-    same(python(sid, RETRY % "s = connect(); s.sendall(first[:3] + (int.from_bytes(first[3:5], 'big')"
-                     " + 1).to_bytes(2, 'big') + first[5:] + b'\\x01')\n"
-                     "print(answer(s)[:1] == b'\\x15' and 'refused')"), "refused",
-         "two messages in one record are cut")
-    denials.tell("server_name", "retry.example.com", 443, "and told")
 
 
 def an_allowed_name_may_not_lead_inside():
