@@ -8,7 +8,9 @@
 #include "store/listen.h"
 
 enum {
-	LATER_TRIES = 3,    /* that may fail before the others get a turn */
+	LATER_TRIES = 3,  /* that may fail before the others get a turn */
+	LATER_PASS = 100, /* messages in a row: workers wait meanwhile */
+	PASS_MS = 10,
 	COUNTS_MAX = 100000 /* some hours without the database */
 };
 
@@ -202,7 +204,7 @@ try_again(struct rows_process *p)
 {
 	auto_json json_t *list = p->later;
 	struct err e = { 0 };
-	int failed = 0;
+	int failed = 0, left = LATER_PASS;
 	size_t i;
 	json_t *v;
 
@@ -216,12 +218,17 @@ try_again(struct rows_process *p)
 		log_err(LOG_WARN, "use", &e);
 	json_array_foreach(list, i, v)
 	{
-		if (failed == LATER_TRIES ||
-		    later_has(p->later, json_str(v, "session")))
+		if (failed == LATER_TRIES || left == 0 ||
+		    later_has(p->later, json_str(v, "session"))) {
 			later_add(p, v);
-		else if (!run(p, find_op(v), v))
+			continue;
+		}
+		left--;
+		if (!run(p, find_op(v), v))
 			failed++;
 	}
+	if (left == 0) /* the rest need not wait for long */
+		loop_set(&p->loop, &p->later_timer, clock_ms() + PASS_MS);
 }
 
 static void
@@ -243,7 +250,13 @@ reports_open(struct rows_process *p)
 void
 reports_close(struct rows_process *p)
 {
-	try_again(p);
+	size_t before;
+
+	do { /* as long as that helps */
+		before = json_array_size(p->later);
+		try_again(p);
+	} while (json_array_size(p->later) > 0 &&
+	    json_array_size(p->later) < before);
 	loop_clear(&p->loop, &p->later_timer);
 	if (json_array_size(p->later) > 0)
 		log_line(LOG_WARN, "unwritten",

@@ -4,7 +4,7 @@
  */
 import assert from "node:assert/strict";
 import { key, picture, walk } from "./walk.mjs";
-import { accessible, call, fits, logIn, openPage, openSession, stack } from "./person.mjs";
+import { call, everywhere, logIn, openPage, openSession, stack } from "./person.mjs";
 
 const problems = [];
 const ids = [];
@@ -17,20 +17,6 @@ const fact = (name) => card().locator(".fact", { has: page.locator("dt", { hasTe
 	.locator("dd");
 const mode = () => page.getByRole("combobox", { name: "Network" });
 const session = async () => (await call(page, "GET", `/v1/sessions/${id}`)).body;
-
-/* Checks windows of each kind: nothing is wider than the window, axe finds nothing. */
-async function everywhere(what) {
-	for (const colorScheme of ["light", "dark"])
-		for (const width of [1440, 390]) {
-			await page.emulateMedia({ colorScheme });
-			await page.setViewportSize({ width, height: 900 });
-			await fits(page, `${what}, ${width} px`);
-			await accessible(page, `${what}, ${colorScheme}, ${width} px`);
-			await picture(page, `${what}-${colorScheme}-${width}`);
-		}
-	await page.emulateMedia({ colorScheme: "light" });
-	await page.setViewportSize({ width: 1280, height: 1000 });
-}
 
 const STEPS = {
 	async "the form asks for hosts only where they matter"() {
@@ -61,7 +47,7 @@ const STEPS = {
 		await button("Create session").click();
 		await page.locator(".field-error", { hasText: "example.org" }).waitFor();
 		assert.equal(await hosts.getAttribute("aria-invalid"), "true");
-		await everywhere("create-network");
+		await everywhere(page, "create-network");
 	},
 
 	async "a session is made with the policy, and its page shows it"() {
@@ -107,7 +93,7 @@ const STEPS = {
 		assert.deepEqual(await rows.allTextContents(), ["[2001:db8::1]:443, Packet, udp",
 			"e.example:443, Private address, 10.0.0.1", "d.example, Not allowed",
 			"c.example:8443, Not allowed"]);
-		await everywhere("history-network");
+		await everywhere(page, "history-network");
 	},
 
 	async "the policy is changed where it is shown"() {
@@ -117,7 +103,7 @@ const STEPS = {
 		await page.getByLabel("Hosts").fill("b.example @nothing");
 		await button("Save").click();
 		await page.locator(".field-error", { hasText: "@nothing" }).waitFor();
-		await everywhere("change-network");
+		await everywhere(page, "change-network");
 		await page.getByLabel("Hosts").fill("b.example");
 		await page.getByLabel("Requests at most").fill("");
 		await button("Save").click();
@@ -144,7 +130,7 @@ const STEPS = {
 			{ host: "api.example.com", header: "x-api-key", value: "hush-hush" }] });
 		await fact("Secrets").filter({ hasText: "x-api-key for api.example.com" }).waitFor();
 		assert.equal((await page.content()).includes("hush-hush"), false);
-		await everywhere("session-network");
+		await everywhere(page, "session-network");
 	},
 
 	async "the default of the org is one of the choices"() {

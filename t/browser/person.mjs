@@ -8,7 +8,7 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { PATIENCE_MS, url } from "./walk.mjs";
+import { PATIENCE_MS, picture, url } from "./walk.mjs";
 
 const STACK_SH = fileURLToPath(new URL("../lib/stack.sh", import.meta.url));
 const require = createRequire(join(process.env.SANDLEASE_NODE_DIR ?? ".", "x.js"));
@@ -73,4 +73,18 @@ export async function accessible(page, what) {
 		runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"],
 	})).violations.map((v) => `${v.id}: ${v.nodes.map((n) => n.html.slice(0, 200)).join(" | ")}`));
 	assert.deepEqual(found, [], what);
+}
+
+/* Checks windows of each kind: nothing is wider than the window, axe finds nothing. */
+export async function everywhere(page, what) {
+	for (const colorScheme of ["light", "dark"])
+		for (const width of [1440, 390]) {
+			await page.emulateMedia({ colorScheme });
+			await page.setViewportSize({ width, height: 900 });
+			await fits(page, `${what}, ${width} px`);
+			await accessible(page, `${what}, ${colorScheme}, ${width} px`);
+			await picture(page, `${what}-${colorScheme}-${width}`);
+		}
+	await page.emulateMedia({ colorScheme: "light" });
+	await page.setViewportSize({ width: 1280, height: 1000 });
 }

@@ -5,7 +5,7 @@
  */
 import assert from "node:assert/strict";
 import { key, picture, walk } from "./walk.mjs";
-import { accessible, call, fits, logIn, openPage, openSession, origin, stack } from "./person.mjs";
+import { call, everywhere, logIn, openPage, openSession, origin, stack } from "./person.mjs";
 
 const problems = [];
 const ids = [];
@@ -35,23 +35,9 @@ async function make(body) {
 	return named;
 }
 
-/* Checks windows of each kind: nothing is wider than the window, axe finds nothing. */
-async function everywhere(what) {
-	for (const colorScheme of ["light", "dark"])
-		for (const width of [1440, 390]) {
-			await page.emulateMedia({ colorScheme });
-			await page.setViewportSize({ width, height: 900 });
-			await fits(page, `${what}, ${width} px`);
-			await accessible(page, `${what}, ${colorScheme}, ${width} px`);
-			await picture(page, `${what}-${colorScheme}-${width}`);
-		}
-	await page.emulateMedia({ colorScheme: "light" });
-	await page.setViewportSize({ width: 1280, height: 1000 });
-}
-
 const STEPS = {
 	async "an empty list has no buttons to turn pages"() {
-		await everywhere("login");
+		await everywhere(page, "login");
 		await logIn(page, own ? stack("stack_admin", "key", "create", "--org", "nobody",
 			"--user", "nobody") : key);
 		if (own) {
@@ -59,7 +45,7 @@ const STEPS = {
 			for (const label of ["Previous", "Next"])
 				assert.equal(await button(label).isVisible(), false, label);
 			assert.equal(await page.locator("table").isVisible(), false);
-			await everywhere("list-empty");
+			await everywhere(page, "list-empty");
 		}
 		await button("Log out").click();
 		await logIn(page, key);
@@ -83,7 +69,7 @@ const STEPS = {
 			.evaluateAll((options) => options.map((o) => o.value)), ["reviewer"]);
 		await field.fill("Bug hunter");
 		await page.getByLabel("Name").fill("rough");
-		await everywhere("create");
+		await everywhere(page, "create");
 		await button("Create session").click();
 		await state("ready");
 		id = page.url().match(/#\/sessions\/([a-z0-9]{20})$/)[1];
@@ -180,7 +166,7 @@ const STEPS = {
 		await entry.locator(".end.good").waitFor();
 		assert.equal(await entry.locator("pre img").count(), 0);
 		assert.match(await entry.locator(".fore-1").textContent(), /^<img src=x/);
-		await everywhere("session");
+		await everywhere(page, "session");
 	},
 
 	async "it stays awake for an hour when asked to"() {
@@ -216,7 +202,7 @@ const STEPS = {
 		assert.ok(head.y < (await page.locator(".columns").boundingBox()).y);
 		assert.equal(await button("Run").isVisible(), false);
 		await button("Resume").waitFor();
-		await everywhere("setup-failed");
+		await everywhere(page, "setup-failed");
 	},
 
 	async "what a setup wrote that succeeded is in the history"() {
@@ -236,12 +222,12 @@ const STEPS = {
 			"--user", me.user, "--scope", "read"));
 		await page.getByText("Your key has scope read").waitFor();
 		assert.equal(await button("New session").isVisible(), false);
-		await everywhere("list-read");
+		await everywhere(page, "list-read");
 		await openSession(page, id);
 		await page.locator(".fact", { hasText: "Bug hunter" }).waitFor();
 		await page.getByText("Your key has scope read").waitFor();
 		assert.deepEqual(await page.locator("button:visible").allTextContents(), ["Log out", "Copy"]);
-		await everywhere("session-read");
+		await everywhere(page, "session-read");
 		await button("Log out").click();
 		await logIn(page, key);
 	},

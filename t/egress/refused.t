@@ -190,9 +190,11 @@ def the_host_of_a_request_must_be_the_targets():
             (b"GET / HTTP/1.1\r\nHost: api.example.com\r\nA: \x00\r\n\r\n",
              "a zero byte")]:
         refused(sid, send_raw(data), "bad_request", "api.example.com", 80, what, " 400 ")
+    denials = Denials(sid)
     out = python(sid, send_raw(b"GET / HTTP/1.1\r\nHost: api.example.com\r\nA: " +
                                b"a" * 100000 + b"\r\n\r\n"))
     ok(" 431 " in out or "Error" in out, "too large a head", out[:200])
+    denials.tell("too_large", "api.example.com", 80, "too large a head: is told")
     for data, what in [(b"\x00\x01\x02 anything else\r\n\r\n", "no HTTP"),
                        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "HTTP/2"),
                        (b"hello there, how are you\r\n", "text")]:

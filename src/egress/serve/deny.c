@@ -44,6 +44,8 @@ static const struct {
 	    "network_denied: %s is no longer in network.allow" },
 	[DENY_BAD_REQUEST] = { "bad_request",
 	    "network_denied: the request is malformed or ambiguous", 400 },
+	[DENY_TOO_LARGE] = { "too_large",
+	    "network_denied: the headers of the request are too large", 431 },
 	[DENY_TRACE] = { "trace",
 	    "network_denied: the response to TRACE would show secrets for %s" },
 	[DENY_BAD_NAME] = { "bad_name",

@@ -22,8 +22,7 @@ enum {
 	HEAD_BYTES = 16 * 1024, /* of one read, before a request is allowed */
 	ROUNDS = 4, /* reads in a row, of bytes that are not parsed */
 	CHUNKED_BYTES =
-	    16384, /* one read of others; no less than a record of TLS */
-	STATUS_TOO_LARGE = 431,
+	    16384,       /* one read of others; no less than a record of TLS */
 	SECRETS_MAX = 20 /* of one session */
 };
 
@@ -71,11 +70,9 @@ refuse(struct conn *c, int status, const char *text)
 static void
 refuse_request(struct conn *c)
 {
-	if (c->http->request.too_large)
-		conn_refuse(c, STATUS_TOO_LARGE,
-		    "network_failed: the request's headers are too large");
-	else
-		conn_deny(c, DENY_BAD_REQUEST, NULL);
+	conn_deny(c,
+	    c->http->request.too_large ? DENY_TOO_LARGE : DENY_BAD_REQUEST,
+	    NULL);
 }
 
 /* ---- reading */

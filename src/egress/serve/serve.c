@@ -145,10 +145,8 @@ on_rows(struct loop_watch *w, uint32_t events)
 
 /* Counts that rows does not take now are added to the next ones. */
 static void
-on_report(struct loop_timer *t)
+report(struct egress *g)
 {
-	struct egress *g = (struct egress *)(void *)((char *)t -
-	    offsetof(struct egress, report_timer));
 	json_t *list = json_array();
 	struct session *s = TAILQ_FIRST(&g->sessions);
 
@@ -172,6 +170,15 @@ on_report(struct loop_timer *t)
 		    json_pack("{s:s, s:o}", "op", "use", "sessions", list));
 	else
 		json_decref(list);
+}
+
+static void
+on_report(struct loop_timer *t)
+{
+	struct egress *g = (struct egress *)(void *)((char *)t -
+	    offsetof(struct egress, report_timer));
+
+	report(g);
 	loop_set(&g->loop, t, clock_ms() + REPORT_MS);
 }
 
@@ -270,6 +277,7 @@ serve_run(const struct conf *conf, int rows_fd)
 	loop_set(&g->loop, &g->report_timer, clock_ms() + REPORT_MS);
 	while (!g->loop.over)
 		loop_round(&g->loop, NULL);
+	report(g); /* of many sessions in one message: there is room for few */
 	while (!TAILQ_EMPTY(&g->sessions))
 		session_end(TAILQ_FIRST(&g->sessions));
 	close_all(g);

@@ -211,23 +211,6 @@ bool tell(struct egress *g, json_t *msg);
 /* Whether rows takes a message now. */
 bool tell_can(const struct egress *g);
 
-/* ---- policy.c */
-
-/* Reads policies and secrets; without a body nothing is allowed. */
-void policy_read(struct session *s, const json_t *body);
-void policy_forget(struct session *s);
-bool policy_allows(const struct session *s, const char *host, uint16_t port);
-bool policy_allows_host(const struct session *s, const char *host);
-/* Whether names are restricted: not all of its policies are open. */
-bool policy_is_strict(const struct session *s);
-/* Whether headers are added to requests for the host. */
-bool policy_has_secret(const struct session *s, const char *host);
-/*
- * Whether clients must name the host that they connect to: a list of names is
- * enforced, or a secret is for this host only.
- */
-bool policy_checks_name(const struct session *s, const char *host);
-
 /* ---- listener.c */
 
 /* `about` is what init says of the socket, which is owned from now on. */
@@ -263,6 +246,7 @@ enum denial {
 	DENY_NOT_COUNTED,
 	DENY_POLICY_CHANGED,
 	DENY_BAD_REQUEST,
+	DENY_TOO_LARGE,
 	DENY_TRACE,
 	DENY_BAD_NAME,
 	DENY_PACKET,
@@ -286,6 +270,22 @@ int denial_status(enum denial why);
 void failure_text(const char *host, const char *why, char out[SERVE_TEXT_MAX]);
 const char *failure_to_resolve(enum resolve_status status);
 
+/* ---- policy.c */
+
+/* Reads policies and secrets; without a body nothing is allowed. */
+void policy_read(struct session *s, const json_t *body);
+void policy_forget(struct session *s);
+bool policy_allows(const struct session *s, const char *host, uint16_t port);
+bool policy_allows_host(const struct session *s, const char *host);
+/* Whether names are restricted: not all of its policies are open. */
+bool policy_is_strict(const struct session *s);
+/* Whether headers are added to requests for the host. */
+bool policy_has_secret(const struct session *s, const char *host);
+/*
+ * Whether clients must name the host that they connect to: a list of names is
+ * enforced, or a secret is for this host only.
+ */
+bool policy_checks_name(const struct session *s, const char *host);
 /* Which of the policies refuses a host: its own, or the class's; port 0: any. */
 enum denial policy_denial(const struct session *s, const char *host,
     uint16_t port);
