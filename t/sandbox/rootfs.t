@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import urllib.request
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
@@ -56,9 +57,9 @@ def command(*words):
             "rootfs", *words]
 
 
-def admin(*words):
-    """(exit status, stdout, stderr)"""
-    done = subprocess.run(command(*words), stdout=subprocess.PIPE,
+def admin(*words, **changes):
+    """(exit status, stdout, stderr); `changes` are variables of its environment."""
+    done = subprocess.run(command(*words), stdout=subprocess.PIPE, env={**os.environ, **changes},
                           stderr=subprocess.PIPE, text=True, check=False)
     return done.returncode, done.stdout, done.stderr
 
@@ -164,6 +165,18 @@ def a_maker_that_is_killed_leaves_nothing_that_counts():
                              "file:///nonexistent")
     true(status == 1 and "mmdebstrap failed" in error, error[-500:])
     equal(there(), [], "the next one clears up, after itself too")
+
+
+@case
+def a_recipe_that_fails_takes_only_itself_along():
+    with tempfile.TemporaryDirectory() as first:
+        with open(first + "/mmdebstrap", "w", encoding="utf-8") as script:
+            script.write("#!/bin/sh\ntrap '' HUP; kill -HUP 0; exit 25\n")
+        os.chmod(script.name, 0o755)
+        status, _, error = admin("make", "hung-up", "--packages", "hello",
+                                 PATH=first + ":" + os.environ["PATH"])
+    true(status == 1 and "mmdebstrap failed: exit code 25" in error, (status, error[-500:]))
+    equal(there(), [], "and leaves nothing")
 
 
 sys.exit(run(lambda: None))

@@ -58,19 +58,26 @@ check_words(const struct rootfs_recipe *r, struct err *e)
 
 /* ---- programs */
 
-/* `conf`: runs the program as the service's user; NULL: as the caller. */
+/*
+ * `conf`: runs the program as the service's user; NULL: as the caller.  It gets
+ * a process group of its own, because a failing mmdebstrap sends SIGHUP to its
+ * whole group; and no terminal to read from, which would stop such a group.
+ */
 static _Noreturn void
 exec_program(char *const *argv, int in, int out, const struct conf *conf)
 {
 	struct err e;
 
+	setpgid(0, 0);
+	if (in < 0)
+		in = open("/dev/null", O_RDONLY | O_CLOEXEC);
 	if (conf != NULL && program_drop_root(conf, &e) < 0) {
 		fprintf(stderr, "%s: %s\n", argv[0], e.msg);
 		_exit(126);
 	}
 	/* without its parent nothing would use the program's output */
 	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if ((in >= 0 && dup2(in, STDIN_FILENO) < 0) ||
+	if (dup2(in, STDIN_FILENO) < 0 ||
 	    (out >= 0 && dup2(out, STDOUT_FILENO) < 0))
 		_exit(127);
 	execvp(argv[0], argv);
@@ -78,20 +85,26 @@ exec_program(char *const *argv, int in, int out, const struct conf *conf)
 	_exit(127);
 }
 
+/* Waits for a program's end; `pid` is what fork() returned. */
 static int
 wait_for(pid_t pid, const char *name, struct err *e)
 {
 	int status = -1;
 
+	if (pid < 0)
+		return err_set(e, ERR_UNAVAILABLE, CODE_INTERNAL,
+		    "%s cannot be started: this host allows no more processes",
+		    name);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return 0;
-	return err_set(e, ERR_UNAVAILABLE, CODE_INTERNAL,
-	    WIFEXITED(status) && WEXITSTATUS(status) == 127
-		? "%s cannot be run: is it installed?"
-		: "%s failed",
-	    name);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 127)
+		return err_set(e, ERR_UNAVAILABLE, CODE_INTERNAL,
+		    "%s cannot be run: is it installed?", name);
+	return err_set(e, ERR_UNAVAILABLE, CODE_INTERNAL, "%s failed: %s %d",
+	    name, WIFEXITED(status) ? "exit code" : "signal",
+	    WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
 }
 
 /* ---- removing */
@@ -108,8 +121,6 @@ remove_tree(const char *path, struct err *e)
 
 	if (pid == 0)
 		exec_program(argv, -1, -1, NULL);
-	if (pid < 0)
-		return err_errno(e, "fork");
 	return wait_for(pid, argv[0], e);
 }
 
@@ -175,7 +186,7 @@ run_pipeline(const struct conf *conf, char *const *from, char *const *to,
     struct err *e)
 {
 	pid_t first, second;
-	struct err ignored;
+	struct err other;
 	int ends[2], rc;
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
@@ -188,11 +199,14 @@ run_pipeline(const struct conf *conf, char *const *from, char *const *to,
 		exec_program(to, ends[0], -1, conf);
 	close(ends[0]);
 	close(ends[1]);
-	if (first < 0 || second < 0)
-		return err_errno(e, "fork");
 	rc = wait_for(first, from[0], e);
-	/* if the first fails, an error of the second only follows from it */
-	return wait_for(second, to[0], rc < 0 ? &ignored : e) < 0 ? -1 : rc;
+	if (wait_for(second, to[0], &other) == 0)
+		return rc;
+	/* either may have failed because the other did: both are told */
+	if (rc < 0)
+		return err_wrap(e, "%s", other.msg);
+	*e = other;
+	return -1;
 }
 
 static int
