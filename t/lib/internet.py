@@ -12,7 +12,6 @@ Ports below 1024 need root.
 """
 import http.server
 import os
-import random
 import socket
 import socketserver
 import ssl
@@ -25,9 +24,11 @@ from tap import PATIENCE, skip_all
 
 
 def prefix():
-    """The first three numbers of this run's addresses, "127.77.N"."""
+    """The first three numbers of this run's addresses, by the number of the process
+    that asks first: scripts that run at the same time have different ones."""
     if "INTERNET_PREFIX" not in os.environ:
-        os.environ["INTERNET_PREFIX"] = "127.77.%d" % random.randrange(1, 255)
+        os.environ["INTERNET_PREFIX"] = "127.%d.%d" % (os.getpid() // 256 % 253 + 1,
+                                                       os.getpid() % 256)
     return os.environ["INTERNET_PREFIX"]
 
 
