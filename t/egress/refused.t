@@ -246,6 +246,17 @@ def a_kept_connection_serves_one_host():
     ok("add other.example.com to network.allow" in out, "a proxy's connection, too", out)
 
 
+def a_proxy_is_asked_as_a_proxy():
+    fresh()
+    for target, host, port in (("/", "", 0), ("https://api.example.com/", "api.example.com", 443)):
+        denials = Denials(sid)
+        out = python(sid, "import http.client\nc = http.client.HTTPConnection('127.0.0.1', 3128)\n"
+                          "c.request('GET', %r)\nr = c.getresponse()\n"
+                          "print(r.status, r.read().decode())\n" % target)
+        ok("400 network_denied: this is a proxy" in out, "not for " + target, out)
+        denials.tell("proxy_request", host, port, "which is told")
+
+
 def the_server_name_of_tls_must_be_the_targets():
     fresh()
     denials = Denials(sid)
@@ -465,6 +476,7 @@ run([a_raw_address_is_refused, datagrams_are_refused, names_are_no_tunnel,
      the_port_must_be_allowed,
      the_host_of_a_request_must_be_the_targets, a_name_that_is_no_text_ends_nothing,
      a_request_cannot_hide_on_another_port, a_kept_connection_serves_one_host,
+     a_proxy_is_asked_as_a_proxy,
      the_server_name_of_tls_must_be_the_targets,
      a_second_hello_of_tls_must_be_for_the_target_too, an_allowed_name_may_not_lead_inside,
      rebinding_does_not_help, a_redirect_leads_nowhere, a_thousand_connections_are_too_many,

@@ -95,12 +95,6 @@ conn_fail(struct conn *c, const char *why)
 	refuse(c, STATUS_BAD_GATEWAY, text);
 }
 
-void
-conn_refuse(struct conn *c, int status, const char *text)
-{
-	refuse(c, status, text);
-}
-
 /* ---- counting */
 
 static void

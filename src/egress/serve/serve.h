@@ -247,6 +247,7 @@ enum denial {
 	DENY_POLICY_CHANGED,
 	DENY_BAD_REQUEST,
 	DENY_TOO_LARGE,
+	DENY_PROXY_REQUEST,
 	DENY_TRACE,
 	DENY_BAD_NAME,
 	DENY_PACKET,
@@ -324,7 +325,6 @@ void conn_leave(struct conn *c);
 void conn_deny(struct conn *c, enum denial why, const char *detail);
 /* The same when the server cannot be reached, which is no denial. */
 void conn_fail(struct conn *c, const char *why);
-void conn_refuse(struct conn *c, int status, const char *text);
 void conn_give_up_after(struct conn *c, int64_t ms);
 void protocol_end(struct conn *c);
 /*

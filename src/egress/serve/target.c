@@ -5,7 +5,7 @@
 #include "common/str.h"
 #include "egress/serve/http.h"
 
-enum { HTTP_PORT = 80, TLS_PORT = 443, STATUS_BAD_REQUEST = 400 };
+enum { HTTP_PORT = 80, TLS_PORT = 443 };
 
 /* The port of a URL that names none. */
 static uint16_t
@@ -63,19 +63,22 @@ read_proxied(struct conn *c)
 	const char *at;
 	size_t len;
 
-	if (r->authority[0] == '\0' || r->https) {
-		conn_refuse(c, STATUS_BAD_REQUEST,
-		    "network_failed: this is a proxy; for https use CONNECT");
+	c->host[0] = '\0';
+	c->port = 0;
+	if (r->authority[0] == '\0') {
+		conn_deny(c, DENY_PROXY_REQUEST, NULL);
 		return false;
 	}
-	c->host[0] = '\0';
-	if (!http_authority(r->authority, r->connect ? TLS_PORT : HTTP_PORT,
-		&at, &len, &c->port) ||
+	if (!http_authority(r->authority,
+		r->connect || r->https ? TLS_PORT : HTTP_PORT, &at, &len,
+		&c->port) ||
 	    !network_host(at, len, c->host)) {
 		conn_deny(c, DENY_BAD_NAME, r->authority);
 		return false;
 	}
-	return true;
+	if (r->https)
+		conn_deny(c, DENY_PROXY_REQUEST, NULL);
+	return !r->https;
 }
 
 bool
