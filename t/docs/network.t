@@ -19,19 +19,14 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import internet  # noqa: E402
 import service  # noqa: E402
 
-# the servers' authority; the file is written before egress starts
-CA_FILE = "/tmp/%s.ca.pem" % internet.prefix()
-service.begin(internet.settings() + "egress_ca_file = %s\n" % CA_FILE)
+service.begin(internet.trusting_settings())
 from tap import PATIENCE, ok, run, same, skip_all  # noqa: E402
 
 if not os.path.exists("/usr/bin/npm"):
     skip_all("there is no npm in sandboxes here")
 
 net = internet.Internet()
-with open(net.authority(), encoding="ascii") as authority, \
-        open(CA_FILE, "w", encoding="ascii") as copy:
-    copy.write(authority.read())
-os.chmod(CA_FILE, 0o644)
+net.trust()
 service.stack("egress_start")
 
 # the program that the example installs: asks the model, and writes what it says
@@ -90,7 +85,8 @@ EXAMPLES = re.findall(r"(?ms)^<!-- example -->\n```sh\n(.*?)^```", page("docs/ne
 # call() and field(), which the page takes from the tour
 HELPERS = "".join(re.findall(r"(?m)^(?:call|field)\(\) .*\n", page("docs/tour.md")))
 TRUST = ("sandlease cp %s coder:/home/user/registry.pem &&\n"
-         "    sandlease exec coder -- npm config set cafile /home/user/registry.pem\n" % CA_FILE)
+         "    sandlease exec coder -- npm config set cafile /home/user/registry.pem\n"
+         % internet.ca_file())
 
 
 def typed(example):
@@ -132,7 +128,4 @@ def they_are_short():
     ok(all(e.count("\n") <= 10 for e in EXAMPLES), "of ten lines at most")
 
 
-try:
-    run([they_are_short, the_command_line_runs_an_agent, curl_runs_an_agent])
-finally:
-    os.unlink(CA_FILE)
+run([they_are_short, the_command_line_runs_an_agent, curl_runs_an_agent])

@@ -3,6 +3,7 @@
 EXTRA_DIST += \
 	%D%/failures.t \
 	%D%/floods.t \
+	%D%/hosts.t \
 	%D%/limits.t \
 	%D%/own.t \
 	%D%/policy.t \

@@ -10,19 +10,14 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import internet  # noqa: E402
 import service  # noqa: E402
 
-# the servers' authority; the file is written before egress starts
-CA_FILE = "/tmp/%s.ca.pem" % internet.prefix()
-service.begin(internet.settings() + "egress_ca_file = %s\n" % CA_FILE)
+service.begin(internet.trusting_settings())
 from network import Denials, egress_was_well, ok, python, same, session, sh  # noqa: E402
 from procfs import descendants  # noqa: E402
 from service import at, call, expect, until  # noqa: E402
 from tap import PATIENCE, Skip, run  # noqa: E402
 
 net = internet.Internet()
-with open(net.authority(), encoding="ascii") as authority, \
-        open(CA_FILE, "w", encoding="ascii") as copy:
-    copy.write(authority.read())
-os.chmod(CA_FILE, 0o644)
+net.trust()
 service.stack("egress_start")
 
 VALUE = "sk-very-secret-0123456789abcdef"
@@ -35,33 +30,28 @@ SECRETS = [{"host": "api.anthropic.com", "header": "x-api-key", "value": VALUE},
 HOSTS = ("@anthropic", "plain.example.com", "other.example.com")
 
 
-def headers(server):
-    """The headers of the last request, names in lower case."""
-    return {k.lower(): v for k, v in server.seen[-1][3].items()}
-
-
 sid = session(*HOSTS, secrets=SECRETS)
 
 
 def a_secret_is_added_outside():
     same(sh(sid, "curl -sS https://api.anthropic.com/v1/messages -d hello"),
          (0, "POST api.anthropic.com /v1/messages\n"), "a request over TLS")
-    same(headers(tls).get("x-api-key"), VALUE, "has its header at the server")
+    same(tls.headers().get("x-api-key"), VALUE, "has its header at the server")
     same(tls.seen[-1][4], b"hello", "and its body")
     same(sh(sid, "curl -sS http://plain.example.com/p")[0], 0, "one without TLS")
-    same(headers(plain).get("authorization"), "Bearer " + VALUE, "has its own")
+    same(plain.headers().get("authorization"), "Bearer " + VALUE, "has its own")
     same(sh(sid, "curl -sS -H 'X-API-KEY: mine' https://api.anthropic.com/r")[0], 0,
          "a header of the same name")
     same([v for k, v in tls.seen[-1][3].items() if k.lower() == "x-api-key"], [VALUE],
          "is replaced, in any case")
     same(sh(sid, "curl -sSk https://other.example.com/o")[0], 0, "another host")
-    ok("x-api-key" not in headers(other), "gets nothing", other.seen[-1])
+    ok("x-api-key" not in other.headers(), "gets nothing", other.seen[-1])
     same(sh(sid, "curl -sS -p -x http://127.0.0.1:3128 https://api.anthropic.com/proxied")[0], 0,
          "a tunnel of the proxy")
-    same(headers(tls).get("x-api-key"), VALUE, "has it")
+    same(tls.headers().get("x-api-key"), VALUE, "has it")
     same(sh(sid, "curl -sS -x http://127.0.0.1:3128 http://plain.example.com/proxied")[0], 0,
          "and its plain requests")
-    same(headers(plain).get("authorization"), "Bearer " + VALUE, "too")
+    same(plain.headers().get("authorization"), "Bearer " + VALUE, "too")
 
 
 def a_secret_needs_tls():
@@ -70,7 +60,7 @@ def a_secret_needs_tls():
     both = session("model.example.com", secrets=[
         {"host": "model.example.com", "header": "x-api-key", "value": VALUE}])
     same(sh(both, "curl -sS http://model.example.com/plain")[0], 0, "a request without TLS")
-    ok("x-api-key" not in headers(web), "has no secret, unless that says so", headers(web))
+    ok("x-api-key" not in web.headers(), "has no secret, unless that says so", web.headers())
 
 
 def programs_trust_it():
@@ -111,7 +101,7 @@ def java_trusts_it_when_it_is_told():
     code, out = sh(sid, "{ %s; java T.java https://api.anthropic.com/java; }" % (
         told.group().replace("\n", " && ")))
     ok(out.endswith("GET api.anthropic.com /java\n"), "as docs/network.md says", out)
-    same(headers(tls).get("x-api-key"), VALUE, "and has the secret")
+    same(tls.headers().get("x-api-key"), VALUE, "and has the secret")
 
 
 def only_hosts_with_secrets_are_read():
@@ -148,7 +138,7 @@ def one_host_does_not_get_anothers():
     ok(VALUE not in out, "TRACE would show it", out)
     opened = service.create(network={"mode": "open"}, secrets=SECRETS)["id"]
     same(sh(opened, "curl -sS https://api.anthropic.com/open")[0], 0, "an open session has it")
-    same(headers(tls).get("x-api-key"), VALUE, "too")
+    same(tls.headers().get("x-api-key"), VALUE, "too")
     count = len(tls.seen)
     code, out = sh(opened, "curl -sS -H 'Host: other.example.com' https://api.anthropic.com/")
     ok(" 403" in out or "network_denied" in out, "nor in an open session", out)
@@ -242,17 +232,17 @@ def secrets_come_and_go():
     expect(200, call("PATCH", at(late), {"secrets": SECRETS[:1]}))
     same(sh(late, "curl -sS https://api.anthropic.com/after"),
          (0, "GET api.anthropic.com /after\n"), "a secret that is given later works at once")
-    same(headers(tls).get("x-api-key"), VALUE, "it is added")
+    same(tls.headers().get("x-api-key"), VALUE, "it is added")
     expect(200, call("PATCH", at(late), {"secrets": [dict(SECRETS[0], value="another")]}))
     sh(late, "curl -sS https://api.anthropic.com/changed")
-    same(headers(tls).get("x-api-key"), "another", "a change, too")
+    same(tls.headers().get("x-api-key"), "another", "a change, too")
     call("POST", at(late, "/sleep"))
     until("sleep", lambda: service.get(late)["state"] == "asleep")
     same(sh(late, "curl -sS https://api.anthropic.com/woken")[0], 0, "it outlives a sleep")
-    same(headers(tls).get("x-api-key"), "another", "with its value")
+    same(tls.headers().get("x-api-key"), "another", "with its value")
     expect(200, call("PATCH", at(late), {"secrets": []}))
     sh(late, "curl -skS https://api.anthropic.com/gone")
-    ok("x-api-key" not in headers(tls), "and goes when it is taken away")
+    ok("x-api-key" not in tls.headers(), "and goes when it is taken away")
 
 
 def many_requests_use_one_connection():
@@ -297,15 +287,12 @@ def a_websocket_has_it():
                       "Upgrade\\r\\nUpgrade: websocket\\r\\nSec-WebSocket-Key: x\\r\\n\\r\\n')\n"
                       "print(b'101' in s.recv(1000))\ns.sendall(b'ping')\nprint(s.recv(100))")
     same(out, "True\nb'echo ping'", "its bytes pass both ways")
-    same(headers(tls).get("x-api-key"), VALUE, "after the request with the header")
+    same(tls.headers().get("x-api-key"), VALUE, "after the request with the header")
 
 
-try:
-    run([a_secret_is_added_outside, a_secret_needs_tls, programs_trust_it,
-         java_trusts_it_when_it_is_told, only_hosts_with_secrets_are_read,
-         the_server_must_be_the_right_one, one_host_does_not_get_anothers, the_value_is_nowhere,
-         sessions_of_one_sandbox_have_their_own, a_response_that_shows_it_is_not_changed,
-         secrets_come_and_go, many_requests_use_one_connection, a_websocket_has_it,
-         a_streamed_answer_arrives_as_it_is_sent, egress_was_well])
-finally:
-    os.unlink(CA_FILE)
+run([a_secret_is_added_outside, a_secret_needs_tls, programs_trust_it,
+     java_trusts_it_when_it_is_told, only_hosts_with_secrets_are_read,
+     the_server_must_be_the_right_one, one_host_does_not_get_anothers, the_value_is_nowhere,
+     sessions_of_one_sandbox_have_their_own, a_response_that_shows_it_is_not_changed,
+     secrets_come_and_go, many_requests_use_one_connection, a_websocket_has_it,
+     a_streamed_answer_arrives_as_it_is_sent, egress_was_well])

@@ -7,11 +7,13 @@
     net.web("api.example.com")
 
 egress resolves names with the DNS server here, and the addresses of this run,
-127.77.N.0/24, are exceptions from its rule that only public ones are reached.
+prefix() + ".0/24", are exceptions from its rule that only public ones are reached.
 Ports below 1024 need root.
 """
+import atexit
 import http.server
 import os
+import shutil
 import socket
 import socketserver
 import ssl
@@ -38,6 +40,16 @@ def settings():
         skip_all("only root can listen on ports 53, 80 and 443")
     return ("egress_resolver = %s.53:53\negress_allow_private = %s.0/24\n"
             % (prefix(), prefix()))
+
+
+def ca_file():
+    """The file with the authority of all servers here, which Internet.trust() writes."""
+    return "/tmp/%s.ca.pem" % prefix()
+
+
+def trusting_settings():
+    """The same, with egress trusting the servers."""
+    return settings() + "egress_ca_file = %s\n" % ca_file()
 
 
 # ---- DNS
@@ -143,6 +155,10 @@ class Threading(socketserver.ThreadingMixIn, socketserver.TCPServer):
     daemon_threads = True
     request_queue_size = 1024
 
+    def headers(self):
+        """The headers of the last request, names in lower case."""
+        return {k.lower(): v for k, v in self.seen[-1][3].items()}
+
     def handle_error(self, request, client_address):
         pass  # clients come and go
 
@@ -217,6 +233,11 @@ class Internet:
                          "-subj", "/CN=Test Internet", "-addext",
                          "basicConstraints=critical,CA:TRUE")
         return self.path("ca.pem")
+
+    def trust(self):
+        """Writes the file that trusting_settings() name: before egress starts."""
+        atexit.register(os.unlink, shutil.copy(self.authority(), ca_file()))
+        os.chmod(ca_file(), 0o644)
 
     def certificate(self, name):
         if name not in self.certificates:
