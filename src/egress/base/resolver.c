@@ -18,6 +18,11 @@ enum {
 	SOCKETS_MAX = 32,
 	TIMEOUT_MS = 2000,
 	TRIES = 3,
+	/*
+	 * A longer answer is cut, and used as it is.  c-ares would ask again by
+	 * TCP; when that fails, it repeats the questions of all tenants.
+	 */
+	ANSWER_BYTES = 1232,
 	MS_PER_S = 1000,
 	QUIET_MS = 60 * 1000
 };
@@ -160,7 +165,9 @@ resolver_open(struct loop *l, const char *servers, struct resolver **out,
 	char lookups[] = "b"; /* only the servers, not /etc/hosts */
 	auto_buf struct buf list = { 0 };
 	/* ARES_FLAG_NOSEARCH is not enough: ares_getaddrinfo() ignores it */
-	struct ares_options o = { .flags = ARES_FLAG_NOSEARCH,
+	struct ares_options o = { .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_EDNS |
+		    ARES_FLAG_IGNTC,
+		.ednspsz = ANSWER_BYTES,
 		.ndomains = 0,
 		.timeout = TIMEOUT_MS,
 		.tries = TRIES,
@@ -168,7 +175,7 @@ resolver_open(struct loop *l, const char *servers, struct resolver **out,
 		.sock_state_cb_data = r,
 		.lookups = lookups };
 	int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES |
-	    ARES_OPT_SOCK_STATE_CB | ARES_OPT_DOMAINS;
+	    ARES_OPT_SOCK_STATE_CB | ARES_OPT_DOMAINS | ARES_OPT_EDNSPSZ;
 	int rc = ares_library_init(ARES_LIB_INIT_ALL);
 	bool made = false;
 

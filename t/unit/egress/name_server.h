@@ -21,7 +21,7 @@
 enum { MANY_ADDRESSES = 40, SERVER_BYTES = 4096 };
 
 struct name_server {
-	int udp, tcp;
+	int udp;
 	int stop[2]; /* a pipe; the thread ends when it is closed */
 	uint16_t port;
 	pthread_t thread;
@@ -92,10 +92,10 @@ answer_add_many(struct server_answer *a, const struct dns_query *q)
 
 /* The answer to a query; its length is 0 if there is none. */
 static void
-server_answer(struct name_server *s, const struct dns_query *q, bool tcp,
+server_answer(struct name_server *s, const struct dns_query *q,
     struct server_answer *a)
 {
-	bool v4 = q->type == ns_t_a, cut = server_is(q, "big") && !tcp;
+	bool v4 = q->type == ns_t_a;
 	unsigned code = server_is(q, "none") ? ns_r_nxdomain
 	    : server_is(q, "fail")           ? ns_r_servfail
 					     : ns_r_noerror;
@@ -105,7 +105,7 @@ server_answer(struct name_server *s, const struct dns_query *q, bool tcp,
 	    (server_is(q, "late") && atomic_load(&s->queries) <= 2))
 		return;
 	answer_add16(a, q->id);
-	answer_add16(a, 0x8180 | code | (cut ? 0x0200 : 0));
+	answer_add16(a, 0x8180 | code | (server_is(q, "long") ? 0x0200 : 0));
 	answer_add16(a, 1);
 	a->len = NS_HFIXEDSZ;
 	answer_add_name(a, q->name);
@@ -115,12 +115,13 @@ server_answer(struct name_server *s, const struct dns_query *q, bool tcp,
 		answer_add_record(a, q->name, ns_t_a, "192.0.2.4");
 	if (server_is(q, "six") && !v4)
 		answer_add_record(a, q->name, ns_t_aaaa, "2001:db8::6");
-	if (server_is(q, "both") || server_is(q, "late"))
+	if (server_is(q, "both") || server_is(q, "late") ||
+	    server_is(q, "long"))
 		answer_add_record(a, q->name, q->type,
 		    v4 ? "192.0.2.1" : "2001:db8::1");
 	if (server_is(q, "mapped") && !v4)
 		answer_add_record(a, q->name, ns_t_aaaa, "::ffff:127.0.0.1");
-	if (server_is(q, "many") || (server_is(q, "big") && tcp))
+	if (server_is(q, "many"))
 		answer_add_many(a, q);
 	if (server_is(q, "chain")) {
 		answer_add_record(a, q->name, ns_t_cname, "x.example");
@@ -143,7 +144,7 @@ server_note(struct name_server *s, const struct dns_query *q)
 }
 
 static void
-server_take_udp(struct name_server *s)
+server_take(struct name_server *s)
 {
 	static struct server_answer a;
 	struct sockaddr_in from;
@@ -156,7 +157,7 @@ server_take_udp(struct name_server *s)
 	if (n < 0 || dns_query_read(query, (size_t)n, &q) != ns_r_noerror)
 		return;
 	server_note(s, &q);
-	server_answer(s, &q, false, &a);
+	server_answer(s, &q, &a);
 	if (server_is(&q, "forged")) {
 		/* an answer to another query comes first */
 		answer_add_record(&a, q.name, q.type,
@@ -169,73 +170,30 @@ server_take_udp(struct name_server *s)
 		    from_len);
 }
 
-static void
-server_take_tcp(struct name_server *s)
-{
-	static struct server_answer a;
-	int fd = accept4(s->tcp, NULL, NULL, SOCK_CLOEXEC);
-	uint8_t query[SERVER_BYTES], head[2];
-	struct dns_query q;
-
-	/* c-ares may send both queries over one connection */
-	while (recv(fd, head, sizeof(head), MSG_WAITALL) == sizeof(head)) {
-		size_t len = ns_get16(head);
-
-		if (recv(fd, query, len, MSG_WAITALL) != (ssize_t)len ||
-		    dns_query_read(query, len, &q) != ns_r_noerror)
-			break;
-		server_note(s, &q);
-		server_answer(s, &q, true, &a);
-		ns_put16((unsigned)a.len, head);
-		send(fd, head, sizeof(head), MSG_NOSIGNAL | MSG_MORE);
-		send(fd, a.bytes, a.len, MSG_NOSIGNAL);
-	}
-	close(fd);
-}
-
 static void *
 server_run(void *ctx)
 {
 	struct name_server *s = ctx;
 	struct pollfd fds[] = { { s->stop[0], POLLIN, 0 },
-		{ s->udp, POLLIN, 0 }, { s->tcp, POLLIN, 0 } };
+		{ s->udp, POLLIN, 0 } };
 
-	while (poll(fds, 3, -1) > 0 && fds[0].revents == 0) {
-		if (fds[1].revents != 0)
-			server_take_udp(s);
-		if (fds[2].revents != 0)
-			server_take_tcp(s);
-	}
+	while (poll(fds, 2, -1) > 0 && fds[0].revents == 0)
+		server_take(s);
 	return NULL;
-}
-
-/* False when another program has the port, which the kernel chose, for UDP. */
-static bool
-server_bind(struct name_server *s)
-{
-	struct sockaddr_in a = { .sin_family = AF_INET,
-		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
-	socklen_t len = sizeof(a);
-
-	s->tcp = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-	s->udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-	assert_int_equal(bind(s->tcp, (struct sockaddr *)&a, sizeof(a)), 0);
-	assert_int_equal(getsockname(s->tcp, (struct sockaddr *)&a, &len), 0);
-	s->port = ntohs(a.sin_port);
-	if (bind(s->udp, (struct sockaddr *)&a, sizeof(a)) == 0)
-		return true;
-	close(s->tcp);
-	close(s->udp);
-	return false;
 }
 
 static void
 name_server_start(struct name_server *s)
 {
+	struct sockaddr_in a = { .sin_family = AF_INET,
+		.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof(a);
+
 	*s = (struct name_server){ .queries = 0 };
-	for (int i = 0; !server_bind(s); i++)
-		assert_true(i < 100);
-	assert_int_equal(listen(s->tcp, 10), 0);
+	s->udp = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	assert_int_equal(bind(s->udp, (struct sockaddr *)&a, sizeof(a)), 0);
+	assert_int_equal(getsockname(s->udp, (struct sockaddr *)&a, &len), 0);
+	s->port = ntohs(a.sin_port);
 	assert_int_equal(pipe(s->stop), 0);
 	assert_int_equal(pthread_create(&s->thread, NULL, server_run, s), 0);
 }
@@ -247,7 +205,6 @@ name_server_stop(struct name_server *s)
 	pthread_join(s->thread, NULL);
 	close(s->stop[0]);
 	close(s->udp);
-	close(s->tcp);
 }
 
 #endif
