@@ -18,6 +18,7 @@ libegress_a_SOURCES = \
 	src/egress/serve/end.c \
 	src/egress/serve/hello.c \
 	src/egress/serve/http.c src/egress/serve/http.h \
+	src/egress/serve/line.c \
 	src/egress/serve/listener.c \
 	src/egress/serve/look.c \
 	src/egress/serve/names.c \

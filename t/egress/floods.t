@@ -2,6 +2,7 @@
 """Tests that a session which sends without end what is dear to parse keeps no other
 tenant waiting."""
 import os
+import signal
 import socket
 import sys
 import threading
@@ -11,7 +12,7 @@ import internet  # noqa: E402
 import service  # noqa: E402
 
 service.begin(internet.settings(), egress=True)
-from network import change, egress_was_well, ok, same, session, sh  # noqa: E402
+from network import change, egress, egress_was_well, ok, same, session, sh  # noqa: E402
 from service import at, call, expect, until  # noqa: E402
 from tap import run  # noqa: E402
 
@@ -82,4 +83,69 @@ def others_do_not_wait_for_a_flood():
         expect(200, call("DELETE", at(bad, "/api/process/flood"), key=BAD))
 
 
-run([others_do_not_wait_for_a_flood, egress_was_well])
+# Resolves names that are not allowed.
+DENIED = """
+import socket
+for i in range(60):
+    try:
+        socket.getaddrinfo("%d.of-a-name-that-is-long-enough-to-fill-a-queue.example.org" % i, 80)
+    except OSError:
+        pass
+"""
+
+
+def denials_leave_room_for_what_is_counted():
+    bad = [session("api.example.com", key=BAD) for _ in range(12)]
+    good = session("api.example.com", key=GOOD, network={"maxRequests": 100})
+    for sid in bad:
+        expect(200, call("POST", at(sid, "/api/write"), {
+            "path": "/tmp/denied.py", "content": DENIED}, BAD))
+    rows = egress()[0]
+    os.kill(rows, signal.SIGSTOP)
+    try:
+        for sid in bad:
+            sh(sid, "/usr/bin/python3 /tmp/denied.py", BAD)
+        expect(200, call("POST", at(good, "/api/process/start"), {
+            "command": "curl -sS http://api.example.com/x > /tmp/answer; echo . >> /tmp/answer"},
+            GOOD))
+        until("the request", lambda: sh(good, "grep ':0050 01' /proc/net/tcp", GOOD)[0] == 0 or
+              sh(good, "cat /tmp/answer", GOOD)[1].endswith(".\n"))
+    finally:
+        os.kill(rows, signal.SIGCONT)
+    until("its end", lambda: sh(good, "cat /tmp/answer", GOOD)[1].endswith(".\n"))
+    same(sh(good, "cat /tmp/answer", GOOD)[1], "GET api.example.com /x\n.\n",
+         "a request waits while rows is slow, and is counted, whoever was denied before")
+
+
+# Reads nothing from many connections.
+DEAF = """
+import socket
+all = [socket.socket() for _ in range(100)]
+for s in all:
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 2304)
+    s.connect(("source.example.com", 7000))
+    s.sendall(b"\\0")
+input()
+"""
+
+
+def clients_that_do_not_read_take_little_memory():
+    source = socket.create_server((net.name("source.example.com", net.host()), 7000), backlog=100)
+    source.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 65536)
+    bad = session("source.example.com:7000", key=BAD)
+    expect(200, call("POST", at(bad, "/api/write"), {"path": "/tmp/deaf.py", "content": DEAF}, BAD))
+    expect(200, call("POST", at(bad, "/api/process/start"), {
+        "command": "/usr/bin/python3 /tmp/deaf.py"}, BAD))
+    conns, sent = [source.accept()[0] for _ in range(100)], 0
+    # wait: as long as there is room the next bytes are taken much sooner
+    conns[-1].settimeout(2)
+    try:
+        while sent < 64 << 20:
+            sent += conns[-1].send(b"x" * 65536)
+    except socket.timeout:
+        pass
+    ok(sent < 3 << 20, "a server can send this much, and then waits: %d bytes" % sent)
+
+
+run([others_do_not_wait_for_a_flood, clients_that_do_not_read_take_little_memory,
+     denials_leave_room_for_what_is_counted, egress_was_well])

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Tests the limits of a session's network: bytes in a second, entries of a policy, names."""
+"""Tests the limits of a session's network: bytes in a second, entries of a policy, names,
+time for a first request."""
 import os
 import sys
 import threading
@@ -196,5 +197,42 @@ def names_of_a_session_are_limited():
     same(fetch(sid, "n5000.wild.example.com")[0], 0, "after a sleep all begins again")
 
 
-run([bytes_of_a_second_are_limited, others_are_served_meanwhile, a_policy_may_be_large,
-     presets_may_be_many, names_of_a_session_are_limited, egress_was_well])
+# ---- time
+
+UNFINISHED = """
+import socket, sys
+port = int(sys.argv[1])
+s = socket.create_connection(("127.0.0.1" if port == 3128 else "api.example.com", port))
+s.sendall(bytes.fromhex(sys.argv[2]))
+try:
+    s.recv(1)
+except OSError:
+    pass
+open("/workspace/given-up-" + sys.argv[3], "w")
+"""
+FIRSTS = {"a letter": (80, b"G"), "half a head": (80, b"GET / HTTP/1.1\r\nHost: "),
+          "half a hello": (443, b"\x16\x03\x01\x02"), "half a request to the proxy": (3128, b"GET ")}
+slow = None
+
+
+def first_requests_begin():
+    """That they are given up takes half a minute, so other cases come in between."""
+    global slow
+    slow = session("api.example.com", isolation="session")  # of another class than the others
+    expect(200, call("POST", at(slow, "/api/write"), {
+        "path": "/workspace/unfinished.py", "content": UNFINISHED}))
+    for i, (port, data) in enumerate(FIRSTS.values()):
+        expect(200, call("POST", at(slow, "/api/process/start"), {
+            "command": "/usr/bin/python3 unfinished.py %d %s %d" % (port, data.hex(), i)}))
+
+
+def first_requests_must_be_finished():
+    for i, what in enumerate(FIRSTS):
+        until(what, lambda i=i: sh(slow, "test -e /workspace/given-up-%d" % i)[0] == 0)
+        ok(True, what + " is given up")
+
+
+run([first_requests_begin, bytes_of_a_second_are_limited, others_are_served_meanwhile,
+     a_policy_may_be_large,
+     presets_may_be_many, names_of_a_session_are_limited,
+     first_requests_must_be_finished, egress_was_well])

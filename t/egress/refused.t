@@ -12,8 +12,8 @@ import internet  # noqa: E402
 import service  # noqa: E402
 
 service.begin(internet.settings(), egress=True)
-from network import (Denials, egress_was_well, ok, python, refused, same, session,  # noqa: E402
-                     sh)
+from network import (Denials, change, egress_was_well, ok, python, refused, same,  # noqa: E402
+                     session, sh)
 from procfs import children  # noqa: E402
 from service import until  # noqa: E402
 from tap import run  # noqa: E402
@@ -224,9 +224,26 @@ def a_request_cannot_hide_on_another_port():
             (b"\r\nGET /n HTTP/1.1\r\nHost: forbidden.example.com\r\n\r\n", "an empty line"),
             (b"get /n http/1.1\r\nHost: forbidden.example.com\r\n\r\n", "small letters"),
             (b"GET /" + b"a" * 20000 + b" HTTP/1.1\r\nHost: forbidden.example.com\r\n\r\n",
-             "a long line")]:
+             "a long line"),
+            (b"M-SEARCH /n HTTP/1.1\r\nHost: forbidden.example.com\r\n\r\n", "a method with -"),
+            (b"GE_T /n HTTP/1.1\r\nHost: forbidden.example.com\r\n\r\n", "one with _"),
+            (b"A" * 40 + b" /n HTTP/1.1\r\nHost: forbidden.example.com\r\n\r\n", "a long one"),
+            (b"GET\t/n\tHTTP/1.1\r\nHost: forbidden.example.com\r\n\r\n", "tabs")]:
         out = python(hidden, (RAW % (8080, data)).replace("api.example.com", "alt.example.com"))
         ok("200 OK" not in out, what, out[:200])
+    denials = Denials(hidden)
+    # that the parts arrive one by one is likely; if not, the cases above are tested again
+    parts = """
+import socket, time
+s = socket.create_connection(("alt.example.com", 8080))
+for part in (b"GE_", b"T /n HT", b"TP/1.1\\r\\nHost: forbidden.example.com\\r\\n\\r\\n"):
+    s.sendall(part)
+    time.sleep(0.5)  # wait: as above
+print(s.recv(1000))
+"""
+    out = python(hidden, parts)
+    ok("ConnectionReset" in out, "in parts", out[:200])
+    denials.tell("bad_request", "alt.example.com", 8080, "which is told")
     same(alt.seen, [], "nothing of this has arrived")
 
 
@@ -244,6 +261,40 @@ def a_kept_connection_serves_one_host():
                       "    c.request('GET', 'http://%s.example.com/p' % h)\n"
                       "    print(c.getresponse().read().decode())\n")
     ok("add other.example.com to network.allow" in out, "a proxy's connection, too", out)
+
+
+URGENT = """
+import socket
+s = socket.create_connection(("%s", %d))
+s.settimeout(20)
+s.sendall(%r)
+s.send(b"!", socket.MSG_OOB)
+s.sendall(b"more")
+while s.recv(1000):
+    pass
+print("through")
+"""
+
+
+def urgent_data_does_not_pass():
+    # neither a peek nor a splice comes past it
+    fresh()
+    echo = net.echo("echo.example.com", 7001)
+    change(sid, mode="allow", allow=["api.example.com", "echo.example.com:7001"])
+    for what, host, port, first in (
+            ("the beginning of a request", "api.example.com", 80, b"GET / HT"),
+            ("its body", "api.example.com", 80,
+             b"PUT / HTTP/1.1\r\nHost: api.example.com\r\nContent-Length: 9\r\n\r\n"),
+            ("a hello of TLS", "echo.example.com", 7001, b"\x16\x03\x01\x02"),
+            ("other bytes", "echo.example.com", 7001, b"\x00raw")):
+        refused(sid, URGENT % (host, port, first), "urgent", host, port, "urgent data in " + what)
+    denials = Denials(sid)
+    out = python(sid, "import socket\ns = socket.create_connection(('echo.example.com', 7001))\n"
+                      "s.settimeout(20)\ns.sendall(b'urgent')\nwhile s.recv(1000):\n    pass\n"
+                      "print('through')")
+    ok("ConnectionReset" in out, "of the server", out)
+    denials.tell("urgent", "echo.example.com", 7001, "is told")
+    same(echo.heard.count(b"more"), 0, "nothing after it has arrived")
 
 
 def a_proxy_is_asked_as_a_proxy():
@@ -476,7 +527,7 @@ run([a_raw_address_is_refused, datagrams_are_refused, names_are_no_tunnel,
      the_port_must_be_allowed,
      the_host_of_a_request_must_be_the_targets, a_name_that_is_no_text_ends_nothing,
      a_request_cannot_hide_on_another_port, a_kept_connection_serves_one_host,
-     a_proxy_is_asked_as_a_proxy,
+     a_proxy_is_asked_as_a_proxy, urgent_data_does_not_pass,
      the_server_name_of_tls_must_be_the_targets,
      a_second_hello_of_tls_must_be_for_the_target_too, an_allowed_name_may_not_lead_inside,
      rebinding_does_not_help, a_redirect_leads_nowhere, a_thousand_connections_are_too_many,

@@ -139,7 +139,8 @@ def upgrade(handler, _):
 
 
 class Echo(socketserver.BaseRequestHandler):
-    """Greets first if it has a greeting, then sends back what comes."""
+    """Greets first if it has a greeting, then sends back what comes; to a client that
+    says so as urgent data."""
 
     def handle(self):
         self.server.peers.append(self.request)
@@ -147,7 +148,7 @@ class Echo(socketserver.BaseRequestHandler):
             self.request.sendall(self.server.greeting)
         while data := self.request.recv(1 << 16):
             self.server.heard += data
-            self.request.sendall(data)
+            self.request.send(data, socket.MSG_OOB if data == b"urgent" else 0)
 
 
 class Threading(socketserver.ThreadingMixIn, socketserver.TCPServer):

@@ -140,3 +140,12 @@ egress failures "counts of the last second are lost" rows.c \
 egress policy "what is taken away stays open" serve/session.c \
 	's/deny\(s, DENY_POLICY_CHANGED, c->host, c->port, NULL\);/continue;/' \
 	"a change takes effect at once"
+unit egress/resolver "an answer that was cut is asked for by TCP" egress/base/resolver.c \
+	's/ARES_FLAG_IGNTC/0/' \
+	"an_answer_that_was_cut_is_used_as_it_is"
+egress floods "denials take all the room to rows" serve/deny.c \
+	's/ \|\| !tell_can\(s->of\)//' \
+	"a request waits while rows is slow"
+egress refused "a line that may be of HTTP passes unread" serve/look.c \
+	's/c->unsure = is == FIRST_UNSURE;/c->unsure = false;/' \
+	"in parts"

@@ -98,6 +98,12 @@ conn_step(struct conn *c)
 	enum speaks before = c->speaks;
 	int rc;
 
+	if (c->client.urgent || c->server.urgent) {
+		if (!c->leaving)
+			deny(c->of, DENY_URGENT, c->host, c->port, NULL);
+		conn_close(c, true);
+		return;
+	}
 	if (c->leaving) {
 		step_leaving(c);
 		return;
@@ -151,8 +157,7 @@ on_client(struct loop_watch *w, uint32_t events)
 	struct side *s = (struct side *)(void *)w;
 	struct conn *c = s->owner;
 
-	if ((events & EPOLLRDHUP) != 0)
-		s->hung_up = true;
+	side_note(s, events);
 	conn_step(c);
 }
 
@@ -293,6 +298,8 @@ begin_conn(struct listener *l, int fd)
 	g->conn_count++;
 	s->use.connections++;
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	if (g->conn_count > SERVE_FEW_CONNS)
+		side_save_memory(&c->client);
 	conn_give_up_after(c, FIRST_MS);
 	known = find_address(l, fd, &to, &c->port);
 	if (l->kind != LISTENER_PROXY)

@@ -55,6 +55,8 @@ static const struct {
 	    "network_denied: this is not a name of a host" },
 	[DENY_PACKET] = { "packet",
 	    "network_denied: only TCP to allowed hosts leaves the sandbox" },
+	[DENY_URGENT] = { "urgent",
+	    "network_denied: urgent data of TCP is not passed on" },
 	[DENY_PORT_TAKEN] = { "port_taken",
 	    "network_denied: a program in the sandbox has this port" },
 };
@@ -120,7 +122,8 @@ deny(struct session *s, enum denial why, const char *host, uint16_t port,
 	json_t *msg;
 
 	s->use.denied++;
-	if (!may_tell(s)) {
+	/* where rows is slow, what must be counted has the room that is left */
+	if (!may_tell(s) || !tell_can(s->of)) {
 		s->untold++;
 		return;
 	}

@@ -8,7 +8,7 @@
 #include "web/http_reply.h"
 #include "web/http_request.h"
 
-enum { HTTP_HOST_TEXT_MAX = NETWORK_HOST_MAX + 16 };
+enum { HTTP_HOST_TEXT_MAX = HTTP_AUTHORITY_MAX };
 
 enum stage {
 	STAGE_HEAD, /* a request is read */

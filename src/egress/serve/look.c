@@ -15,14 +15,9 @@
 #include "egress/serve/serve.h"
 #include "web/http_request.h"
 
-enum {
-	TLS_HANDSHAKE = 0x16,
-	METHOD_MAX = 32, /* letters of a method */
-	HTTP_PORT = 80,
-	TLS_PORT = 443
-};
+enum { TLS_HANDSHAKE = 0x16, HTTP_PORT = 80, TLS_PORT = 443 };
 
-enum first { FIRST_MORE, FIRST_TLS, FIRST_HTTP, FIRST_OTHER };
+enum first { FIRST_MORE, FIRST_TLS, FIRST_HTTP, FIRST_OTHER, FIRST_UNSURE };
 
 static bool
 is_checked(const struct conn *c)
@@ -41,36 +36,30 @@ look_first(const struct conn *c)
 }
 
 /*
- * Whether the bytes begin with a line that a server might take for one of HTTP:
- * a word, a space and, somewhere behind it, " HTTP/".  Some servers skip empty
- * lines before it, or take a line that the standard does not know; our parser
- * refuses those.
+ * A client that may send a request of HTTP is waited for, as its request will be
+ * read.  Others may wait for an answer: their line is read while it passes.
  */
 static enum first
-read_line(const char *data, size_t len)
+judge_line(const char *data, size_t len)
 {
-	size_t begin = 0, word, n;
-	const char *end;
+	struct line line = { .begun = false };
+	size_t begin = 0, word;
 
-	while (begin < len && memchr(" \t\r\n", data[begin], 4) != NULL)
+	switch (line_read(&line, data, len)) {
+	case LINE_HTTP:
+		return FIRST_HTTP;
+	case LINE_OTHER:
+		return FIRST_OTHER;
+	case LINE_MORE:
+		break;
+	}
+	while (begin < len && isspace((unsigned char)data[begin]))
 		begin++;
-	data += begin;
-	len -= begin;
-	end = memchr(data, '\n', len);
-	n = end != NULL ? (size_t)(end - data) : len;
-	for (word = 0; word < n && isalpha((unsigned char)data[word]); word++)
-		;
-	if (word == n && end == NULL)
-		return http_method_begins(data, word) ? FIRST_MORE
-						      : FIRST_OTHER;
-	if (word == 0 || word >= METHOD_MAX || word == n || data[word] != ' ')
-		return FIRST_OTHER;
-	for (size_t i = word; i + 6 <= n; i++)
-		if (strncasecmp(data + i, " HTTP/", 6) == 0)
-			return FIRST_HTTP;
-	if (end != NULL)
-		return FIRST_OTHER;
-	return begin + len < SERVE_PEEK_MAX ? FIRST_MORE : FIRST_HTTP;
+	for (word = begin; word < len && !isspace((unsigned char)data[word]);)
+		word++;
+	if (!http_method_begins(data + begin, word - begin))
+		return FIRST_UNSURE;
+	return len < SERVE_PEEK_MAX ? FIRST_MORE : FIRST_HTTP;
 }
 
 /* Tells the protocol of the bytes, and in TLS also whether they are for the right host. */
@@ -81,7 +70,7 @@ judge(struct conn *c, const char *data, size_t len, enum denial *why,
 	*why = DENIAL__MAX;
 	name[0] = '\0';
 	if ((unsigned char)data[0] != TLS_HANDSHAKE)
-		return read_line(data, len);
+		return judge_line(data, len);
 	switch (hello_check(c, data, len, name)) {
 	case HELLO_MORE:
 		return FIRST_MORE;
@@ -109,21 +98,24 @@ decide(struct conn *c, enum first is, enum denial why, const char *name)
 {
 	side_wait_for(&c->client, 1);
 	c->client.tells_end = false;
-	loop_clear(&c->of->of->loop, &c->timer);
 	c->unchecked = !is_checked(c);
+	/* requests are checked there; the first has the rest of the time */
 	if (is == FIRST_HTTP) {
-		c->speaks = SPEAKS_HTTP; /* each request is checked there */
+		c->speaks = SPEAKS_HTTP;
 		return 0;
 	}
 	c->speaks = is == FIRST_TLS ? SPEAKS_TLS : SPEAKS_RAW;
+	c->unsure = is == FIRST_UNSURE;
 	if (!policy_allows(c->of, c->host, c->port))
 		why = policy_denial(c->of, c->host, c->port);
-	else if (is == FIRST_OTHER && look_first(c) && is_checked(c))
+	else if (is != FIRST_TLS && look_first(c) && is_checked(c))
 		why = DENY_PROTOCOL;
 	if (why != DENIAL__MAX)
 		conn_deny(c, why, name[0] != '\0' ? name : NULL);
 	else if (is == FIRST_TLS && policy_has_secret(c->of, c->host))
 		return begin_termination(c);
+	else
+		loop_clear(&c->of->of->loop, &c->timer);
 	return 0;
 }
 

@@ -3,16 +3,34 @@
 
 enum { ROUNDS = 4 }; /* reads in a row before other connections get a turn */
 
-/* One read.  Bytes in TLS are copied, others need not be. */
-static ssize_t
-move(struct egress *g, struct side *from, struct side *to)
+/* False: the client's first line was one of HTTP, and is denied. */
+static bool
+check_line(struct conn *c, const char *data, size_t len)
 {
+	enum line_kind is = line_read(&c->line, data, len);
+
+	c->unsure = is == LINE_MORE;
+	if (is == LINE_HTTP)
+		conn_deny(c, DENY_BAD_REQUEST, NULL);
+	return is != LINE_HTTP;
+}
+
+/* One read.  Bytes in TLS, or of a first line, are copied, others need not be. */
+static ssize_t
+move(struct conn *c, struct side *from, struct side *to)
+{
+	struct egress *g = c->of->of;
+	bool looks = c->unsure && from == &c->client;
 	ssize_t n;
 
-	if (from->ssl == NULL && to->ssl == NULL)
+	if (from->ssl == NULL && to->ssl == NULL && !looks)
 		return side_move(from, to, g->pipe, SERVE_READ_MAX);
 	n = side_read(from, g->read_buffer, sizeof(g->read_buffer));
-	return n > 0 && side_write(to, g->read_buffer, (size_t)n) < 0 ? -1 : n;
+	if (n <= 0)
+		return n;
+	if (looks && !check_line(c, g->read_buffer, (size_t)n))
+		return 0;
+	return side_write(to, g->read_buffer, (size_t)n) < 0 ? -1 : n;
 }
 
 /* Passes bytes one way, and the end after the last of them. */
@@ -24,7 +42,9 @@ pass(struct conn *c, struct side *from, struct side *to, int64_t *count)
 
 		if (side_pending(to) || !budget_left(c->of))
 			return 0;
-		n = move(c->of->of, from, to);
+		n = move(c, from, to);
+		if (c->of == NULL)
+			return 0;
 		if (n < 0)
 			return -1;
 		if (n == 0)
@@ -49,7 +69,7 @@ pass_both(struct conn *c)
 	if (side_flush(&c->server) < 0 ||
 	    pass(c, &c->client, &c->server, &c->of->use.bytes_out) < 0)
 		return -1;
-	return relay_down(c);
+	return c->of == NULL ? 0 : relay_down(c);
 }
 
 bool

@@ -28,6 +28,7 @@ enum {
 	SERVE_TENANT_MAX = 160,
 	SERVE_POLICIES_MAX = 4,
 	SERVE_READ_MAX = 256 * 1024, /* bytes of one read */
+	SERVE_FEW_CONNS = 64,        /* more of them must save memory */
 	SERVE_PEEK_MAX = 16 * 1024,  /* bytes that are looked at first */
 	SERVE_TEXT_MAX = NETWORK_HOST_MAX + 128
 };
@@ -133,6 +134,12 @@ struct session {
 	void (*refilled)(struct session *s);
 };
 
+/* How far a client's first line was read. */
+struct line {
+	bool begun;     /* has had a byte that is no blank */
+	size_t matched; /* letters of a version of HTTP */
+};
+
 enum speaks {
 	SPEAKS_UNKNOWN, /* the first bytes have not arrived */
 	SPEAKS_RAW,
@@ -167,12 +174,14 @@ struct conn {
 	void (
 	    *reached)(struct conn *c, enum upstream_result r, const char *text);
 	enum upstream_state upstream;
-	bool counted;     /* a request is paid for and not made yet */
-	bool waiting;     /* for rows to count a request */
-	bool unasked;     /* ... and rows does not know of it yet */
-	bool unchecked;   /* the client may have told the server another name */
-	bool leaving;     /* has its last answer; what it sends is dropped */
-	bool retries;     /* the server wants another ClientHello */
+	bool counted;   /* a request is paid for and not made yet */
+	bool waiting;   /* for rows to count a request */
+	bool unasked;   /* ... and rows does not know of it yet */
+	bool unchecked; /* the client may have told the server another name */
+	bool leaving;   /* has its last answer; what it sends is dropped */
+	bool retries;   /* the server wants another ClientHello */
+	bool unsure;    /* `line` is still read, while its bytes pass */
+	struct line line;
 	bool held;        /* the client's next record waits for the server's */
 	size_t passing;   /* bytes of records that may be passed on */
 	struct buf begun; /* of the client's next record, read and not passed */
@@ -230,6 +239,16 @@ void budget_open(struct session *s, void (*refilled)(struct session *s));
 bool budget_left(struct session *s);
 void budget_take(struct session *s, size_t bytes);
 
+/* ---- line.c */
+
+enum line_kind {
+	LINE_MORE, /* not known yet */
+	LINE_HTTP, /* a server might take it for HTTP */
+	LINE_OTHER
+};
+/* Reads the next bytes of a client's first line. */
+enum line_kind line_read(struct line *l, const char *data, size_t len);
+
 /* ---- deny.c */
 
 enum denial {
@@ -251,6 +270,7 @@ enum denial {
 	DENY_TRACE,
 	DENY_BAD_NAME,
 	DENY_PACKET,
+	DENY_URGENT,
 	DENY_PORT_TAKEN,
 	DENIAL__MAX
 };

@@ -4,12 +4,16 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "common/mem.h"
+
+enum { UNSENT_MAX = 128 * 1024 };
 
 void
 side_open(struct side *s, int fd, void *owner,
@@ -18,6 +22,21 @@ side_open(struct side *s, int fd, void *owner,
 	*s = (struct side){ .watch = { .ready = ready, .fd = -1 },
 		.owner = owner,
 		.fd = fd };
+}
+
+void
+side_save_memory(struct side *s)
+{
+	int most = UNSENT_MAX;
+
+	setsockopt(s->fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &most, sizeof(most));
+}
+
+void
+side_note(struct side *s, uint32_t events)
+{
+	s->hung_up = s->hung_up || (events & EPOLLRDHUP) != 0;
+	s->urgent = s->urgent || (events & EPOLLPRI) != 0;
 }
 
 bool
@@ -241,6 +260,9 @@ side_watch(struct loop *l, struct side *s, bool wants_bytes)
 		events |= EPOLLRDHUP;
 	if (side_pending(s))
 		events |= EPOLLOUT;
+	/* neither a peek nor a splice comes past urgent data */
+	if (events != 0)
+		events |= EPOLLPRI;
 	return loop_watch(l, &s->watch, s->fd, events);
 }
 

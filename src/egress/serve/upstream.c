@@ -42,8 +42,7 @@ ask_proxy(struct conn *c)
 
 	c->upstream = UPSTREAM_ASKING;
 	loop_set(&g->loop, &c->timer, clock_ms() + ASK_MS);
-	if (via_ask(c) < 0 ||
-	    loop_watch(&g->loop, &c->server.watch, c->server.fd, EPOLLIN) < 0)
+	if (via_ask(c) < 0 || side_watch(&g->loop, &c->server, true) < 0)
 		fail(c, "the site's proxy cannot be reached");
 }
 
@@ -65,6 +64,8 @@ on_connected(struct conn *c)
 
 	setsockopt(c->server.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	setsockopt(c->server.fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
+	if (c->of->of->conn_count > SERVE_FEW_CONNS)
+		side_save_memory(&c->server);
 	if (uses_proxy(c))
 		ask_proxy(c);
 	else
@@ -79,13 +80,13 @@ on_server(struct loop_watch *w, uint32_t events)
 	socklen_t len = sizeof(int);
 	int error = 0;
 
-	(void)events;
-	if (c->upstream == UPSTREAM_ASKING) {
-		hear_proxy(c);
+	side_note(s, events);
+	if (c->upstream == UPSTREAM_OPEN || s->urgent) {
+		c->reached(c, UPSTREAM_READY, NULL);
 		return;
 	}
-	if (c->upstream != UPSTREAM_CONNECTING) {
-		c->reached(c, UPSTREAM_READY, NULL);
+	if (c->upstream == UPSTREAM_ASKING) {
+		hear_proxy(c);
 		return;
 	}
 	if (getsockopt(s->fd, SOL_SOCKET, SO_ERROR, &error, &len) < 0 ||
