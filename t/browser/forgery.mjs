@@ -163,11 +163,22 @@ async function bomb(domain) {
 	await lure.close();
 }
 
+/*
+ * After bomb() an address is locked, for one load.  The browser may have made that load
+ * by itself, as for an icon; then the cookies are set again.
+ */
+async function isLocked(tab, address, domain) {
+	for (let tries = 1; (await tab.goto(address)).status() !== 431; tries++) {
+		assert.ok(tries < 3, `${address} is not locked`);
+		await bomb(domain);
+	}
+}
+
 Object.assign(STEPS, {
 	async "one site: cookies of a preview lock the dashboard for one load only"() {
 		await logIn();
 		await bomb(LAYOUTS["one site"]);
-		assert.equal((await page.goto(DASHBOARD)).status(), 431);
+		await isLocked(page, DASHBOARD, LAYOUTS["one site"]);
 		assert.equal((await page.goto(DASHBOARD)).status(), 200);
 		await page.getByLabel("API key").waitFor();
 		assert.equal(await call("POST", "/v1/login", { key }), 204);
@@ -180,7 +191,7 @@ Object.assign(STEPS, {
 		assert.equal(await call("GET", "/v1/me"), 200);
 		const other = await context.newPage();
 		const address = preview(LAYOUTS["two sites"], "/");
-		assert.equal((await other.goto(address)).status(), 431);
+		await isLocked(other, address, LAYOUTS["two sites"]);
 		assert.equal((await other.goto(address)).status(), 200);
 		assert.equal(await call("GET", "/v1/me"), 200);
 	},

@@ -87,6 +87,7 @@ KILLED = []  # serving processes that the test has killed
 def egress():
     """The pids of the process that reads rows, and of the one that serves."""
     rows = service.daemon("egress")
+    service.until("the serving process", lambda: children(rows))
     return rows, children(rows)[0]
 
 
