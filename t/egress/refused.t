@@ -228,7 +228,10 @@ def a_request_cannot_hide_on_another_port():
             (b"M-SEARCH /n HTTP/1.1\r\nHost: forbidden.example.com\r\n\r\n", "a method with -"),
             (b"GE_T /n HTTP/1.1\r\nHost: forbidden.example.com\r\n\r\n", "one with _"),
             (b"A" * 40 + b" /n HTTP/1.1\r\nHost: forbidden.example.com\r\n\r\n", "a long one"),
-            (b"GET\t/n\tHTTP/1.1\r\nHost: forbidden.example.com\r\n\r\n", "tabs")]:
+            (b"GET\t/n\tHTTP/1.1\r\nHost: forbidden.example.com\r\n\r\n", "tabs"),
+            (b"GET /n\r\nHost: forbidden.example.com\r\n\r\n", "no version"),
+            (b"GET http://forbidden.example.com/n\n", "nor one, but a host"),
+            (b"FOO\x1c/n\x1cHTTP/1.1\r\nHost: forbidden.example.com\r\n\r\n", "other blanks")]:
         out = python(hidden, (RAW % (8080, data)).replace("api.example.com", "alt.example.com"))
         ok("200 OK" not in out, what, out[:200])
     denials = Denials(hidden)
@@ -245,6 +248,28 @@ print(s.recv(1000))
     ok("ConnectionReset" in out, "in parts", out[:200])
     denials.tell("bad_request", "alt.example.com", 8080, "which is told")
     same(alt.seen, [], "nothing of this has arrived")
+
+
+ECHOED = """
+import socket
+s = socket.create_connection(("other-protocol.example.com", 7003), 10)
+s.sendall(%r)
+print(s.recv(1000))
+"""
+
+
+def other_protocols_pass_on_another_port():
+    net.echo("other-protocol.example.com", 7003)
+    other = session("other-protocol.example.com:7003")
+    for data, what in ((b"U\0\0\0 'GET / HTTP/1.1'", "bytes, with a request in them"),
+                       (b"get key\r\n", "a command in small letters"),
+                       (b"USER anonymous\r\n", "one in capitals"), (b"word", "a word"),
+                       (b"\r\n", "an empty line"), (b"SSH-2.0-x y\r\n", "a version of SSH")):
+        same(python(other, ECHOED % data), repr(data), what)
+    # the answer is a warning of TLS, too: access denied
+    refused(other, ECHOED % b"\x15\x03\x01\0\2\1\x5a\x16\x03\x01", "server_name",
+            "other-protocol.example.com", 7003, "a warning before the hello of TLS",
+            repr(b"\x15\x03\x03\0\2\2\x31"))
 
 
 def a_kept_connection_serves_one_host():
@@ -526,7 +551,8 @@ run([a_raw_address_is_refused, datagrams_are_refused, names_are_no_tunnel,
      a_stand_in_that_was_not_given_leads_nowhere, the_listener_itself_leads_nowhere,
      the_port_must_be_allowed,
      the_host_of_a_request_must_be_the_targets, a_name_that_is_no_text_ends_nothing,
-     a_request_cannot_hide_on_another_port, a_kept_connection_serves_one_host,
+     a_request_cannot_hide_on_another_port, other_protocols_pass_on_another_port,
+     a_kept_connection_serves_one_host,
      a_proxy_is_asked_as_a_proxy, urgent_data_does_not_pass,
      the_server_name_of_tls_must_be_the_targets,
      a_second_hello_of_tls_must_be_for_the_target_too, an_allowed_name_may_not_lead_inside,

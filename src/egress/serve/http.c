@@ -18,7 +18,7 @@
 enum {
 	IDLE_MS = 60 * 1000, /* for the next request */
 	HANDSHAKE_MS = 10 * 1000,
-	HUNG_UP_MS = 10 * 1000, /* for the response */
+	HUNG_UP_MS = 10 * 1000, /* for the next bytes of the response */
 	HEAD_BYTES = 16 * 1024, /* of one read, before a request is allowed */
 	ROUNDS = 4, /* reads in a row, of bytes that are not parsed */
 	CHUNKED_BYTES =
@@ -90,20 +90,36 @@ parse(struct http *h, struct buf *out)
 	return v;
 }
 
+/* An idle connection keeps no memory for bytes. */
+static void
+forget_room(struct http *h)
+{
+	if (h->in.len == 0)
+		buf_free(&h->in);
+}
+
+static bool
+are_many(const struct conn *c)
+{
+	return c->of->of->conn_count > SERVE_FEW_CONNS;
+}
+
 /*
  * How much of a body is read in one turn.  Chunks are parsed, and a byte of
  * theirs may cost as much as a thousand others.
  */
 static size_t
-turn_bytes(const struct http_head *h)
+turn_bytes(const struct conn *c, const struct http_head *h)
 {
-	return h->has_coding ? CHUNKED_BYTES : SERVE_READ_MAX;
+	return h->has_coding ? CHUNKED_BYTES
+	    : are_many(c)    ? SERVE_TURN_BYTES
+			     : SERVE_READ_MAX;
 }
 
 static int
-turn_rounds(const struct http_head *h)
+turn_rounds(const struct conn *c, const struct http_head *h)
 {
-	return h->has_coding ? 1 : ROUNDS;
+	return h->has_coding || are_many(c) ? 1 : ROUNDS;
 }
 
 /* Reads bytes of the client.  0: none now.  -1: broken. */
@@ -112,8 +128,9 @@ read_client(struct conn *c)
 {
 	struct egress *g = c->of->of;
 	ssize_t n = side_read(&c->client, g->read_buffer,
-	    c->http->stage == STAGE_HEAD ? HEAD_BYTES
-					 : turn_bytes(&c->http->request.head));
+	    c->http->stage == STAGE_HEAD
+		? HEAD_BYTES
+		: turn_bytes(c, &c->http->request.head));
 
 	if (n > 0) {
 		buf_add(&c->http->in, g->read_buffer, (size_t)n);
@@ -130,10 +147,13 @@ step_head(struct conn *c)
 {
 	struct http *h = c->http;
 	enum http_request_verdict v = HTTP_REQUEST_MORE;
+	bool secured = c->client.tls_done;
 	int rc = side_handshake(&c->client);
 
 	if (rc <= 0)
 		return rc;
+	if (c->client.tls_done && !secured)
+		conn_give_up_after(c, IDLE_MS);
 	while (v == HTTP_REQUEST_MORE) {
 		ssize_t n;
 
@@ -289,13 +309,15 @@ pass_up(struct conn *c)
 			ssize_t n;
 
 			if (side_pending(&c->server) || !budget_left(c->of) ||
-			    reads++ == turn_rounds(&h->request.head))
+			    reads++ == turn_rounds(c, &h->request.head))
 				return 0;
 			n = read_client(c);
 			if (n < 0 || (n == 0 && c->client.ended))
 				return -1;
-			if (n == 0)
+			if (n == 0) {
+				forget_room(h);
 				return 0;
+			}
 		}
 		v = parse(h, &out);
 		if (v == HTTP_REQUEST_REFUSED) {
@@ -324,6 +346,7 @@ end_exchange(struct conn *c)
 	http_reply_free(&h->reply);
 	http_reply_begin(&h->reply, (struct http_reply_to){ 0 });
 	h->stage = STAGE_HEAD;
+	forget_room(h);
 	conn_give_up_after(c, IDLE_MS);
 	return 1;
 }
@@ -355,11 +378,13 @@ hear_server(struct conn *c, enum http_reply_verdict *v, bool *more)
 	struct egress *g = c->of->of;
 	auto_buf struct buf out = { 0 };
 	ssize_t n = side_read(&c->server, g->read_buffer,
-	    h->reply.started ? turn_bytes(&h->reply.head) : CHUNKED_BYTES);
+	    h->reply.started ? turn_bytes(c, &h->reply.head) : CHUNKED_BYTES);
 
 	*more = n > 0;
 	*v = HTTP_REPLY_MORE;
 	if (n > 0) {
+		if (c->client.hung_up)
+			conn_give_up_after(c, HUNG_UP_MS);
 		c->of->use.bytes_in += n;
 		budget_take(c->of, (size_t)n);
 		*v =
@@ -377,7 +402,7 @@ pass_down(struct conn *c)
 {
 	bool more = true;
 
-	for (int i = 0; more && i < turn_rounds(&c->http->reply.head); i++) {
+	for (int i = 0; more && i < turn_rounds(c, &c->http->reply.head); i++) {
 		enum http_reply_verdict v;
 
 		if (side_pending(&c->client) || !budget_left(c->of))

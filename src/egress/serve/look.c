@@ -15,7 +15,14 @@
 #include "egress/serve/serve.h"
 #include "web/http_request.h"
 
-enum { TLS_HANDSHAKE = 0x16, HTTP_PORT = 80, TLS_PORT = 443 };
+enum {
+	TLS_FIRST = 0x14, /* types of records */
+	TLS_HANDSHAKE = 0x16,
+	TLS_LAST = 0x18,
+	TLS_MAJOR = 3,
+	HTTP_PORT = 80,
+	TLS_PORT = 443
+};
 
 enum first { FIRST_MORE, FIRST_TLS, FIRST_HTTP, FIRST_OTHER, FIRST_UNSURE };
 
@@ -42,7 +49,7 @@ look_first(const struct conn *c)
 static enum first
 judge_line(const char *data, size_t len)
 {
-	struct line line = { .begun = false };
+	struct line line = { .part = LINE_BEFORE };
 	size_t begin = 0, word;
 
 	switch (line_read(&line, data, len)) {
@@ -57,7 +64,7 @@ judge_line(const char *data, size_t len)
 		begin++;
 	for (word = begin; word < len && !isspace((unsigned char)data[word]);)
 		word++;
-	if (!http_method_begins(data + begin, word - begin))
+	if (begin == len || !http_method_begins(data + begin, word - begin))
 		return FIRST_UNSURE;
 	return len < SERVE_PEEK_MAX ? FIRST_MORE : FIRST_HTTP;
 }
@@ -67,9 +74,21 @@ static enum first
 judge(struct conn *c, const char *data, size_t len, enum denial *why,
     char name[NETWORK_HOST_MAX])
 {
+	const uint8_t *bytes = (const uint8_t *)data;
+
 	*why = DENIAL__MAX;
 	name[0] = '\0';
-	if ((unsigned char)data[0] != TLS_HANDSHAKE)
+	/* a server may skip a warning before the name, which we do not */
+	if (bytes[0] >= TLS_FIRST && bytes[0] <= TLS_LAST &&
+	    bytes[0] != TLS_HANDSHAKE) {
+		if (len == 1)
+			return FIRST_MORE;
+		if (bytes[1] == TLS_MAJOR) {
+			*why = is_checked(c) ? DENY_SERVER_NAME : DENIAL__MAX;
+			return FIRST_TLS;
+		}
+	}
+	if (bytes[0] != TLS_HANDSHAKE)
 		return judge_line(data, len);
 	switch (hello_check(c, data, len, name)) {
 	case HELLO_MORE:

@@ -25,7 +25,8 @@ move(struct conn *c, struct side *from, struct side *to)
 
 	if (from->ssl == NULL && to->ssl == NULL && !looks)
 		return side_move(from, to, g->pipe, SERVE_READ_MAX);
-	n = side_read(from, g->read_buffer, sizeof(g->read_buffer));
+	n = side_read(from, g->read_buffer,
+	    looks ? SERVE_TURN_BYTES : SERVE_READ_MAX);
 	if (n <= 0)
 		return n;
 	if (looks && !check_line(c, g->read_buffer, (size_t)n))
@@ -37,7 +38,10 @@ move(struct conn *c, struct side *from, struct side *to)
 static int
 pass(struct conn *c, struct side *from, struct side *to, int64_t *count)
 {
-	for (int i = 0; i < ROUNDS; i++) {
+	/* a line that is read costs more than bytes that only pass */
+	int rounds = c->unsure ? 1 : ROUNDS;
+
+	for (int i = 0; i < rounds; i++) {
 		ssize_t n;
 
 		if (side_pending(to) || !budget_left(c->of))

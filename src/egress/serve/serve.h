@@ -27,9 +27,10 @@
 enum {
 	SERVE_TENANT_MAX = 160,
 	SERVE_POLICIES_MAX = 4,
-	SERVE_READ_MAX = 256 * 1024, /* bytes of one read */
-	SERVE_FEW_CONNS = 64,        /* more of them must save memory */
-	SERVE_PEEK_MAX = 16 * 1024,  /* bytes that are looked at first */
+	SERVE_READ_MAX = 256 * 1024,  /* bytes of one read */
+	SERVE_FEW_CONNS = 64,         /* more of them must save memory */
+	SERVE_TURN_BYTES = 32 * 1024, /* and take short turns */
+	SERVE_PEEK_MAX = 16 * 1024,   /* bytes that are looked at first */
 	SERVE_TEXT_MAX = NETWORK_HOST_MAX + 128
 };
 
@@ -136,8 +137,19 @@ struct session {
 
 /* How far a client's first line was read. */
 struct line {
-	bool begun;     /* has had a byte that is no blank */
+	enum {
+		LINE_BEFORE,
+		LINE_WORD,
+		LINE_GAP, /* between word and target */
+		LINE_TARGET,
+		LINE_AFTER, /* the blanks after it */
+		LINE_REST
+	} part;
+	bool is_method; /* the word may be one */
+	bool is_path;   /* the target is one, or has a scheme */
 	size_t matched; /* letters of a version of HTTP */
+	size_t scheme;  /* the same of "://" */
+	size_t bytes;
 };
 
 enum speaks {
