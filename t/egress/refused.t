@@ -264,6 +264,7 @@ def other_protocols_pass_on_another_port():
     for data, what in ((b"U\0\0\0 'GET / HTTP/1.1'", "bytes, with a request in them"),
                        (b"get key\r\n", "a command in small letters"),
                        (b"USER anonymous\r\n", "one in capitals"), (b"word", "a word"),
+                       (b"GET", "a word of HTTP, and no more"),
                        (b"\r\n", "an empty line"), (b"SSH-2.0-x y\r\n", "a version of SSH")):
         same(python(other, ECHOED % data), repr(data), what)
     # the answer is a warning of TLS, too: access denied

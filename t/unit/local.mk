@@ -17,7 +17,7 @@ UNIT += \
 	t/unit/web/router_test t/unit/web/server_test t/unit/web/sse_test \
 	t/unit/domain/disk_test t/unit/domain/identity_test t/unit/domain/network_test \
 	t/unit/domain/sandbox_id_test t/unit/domain/secrets_test t/unit/domain/state_test \
-	t/unit/egress/address_test t/unit/egress/dns_test \
+	t/unit/egress/address_test t/unit/egress/dns_test t/unit/egress/line_test \
 	t/unit/egress/loop_test t/unit/egress/resolver_test t/unit/egress/sni_test \
 	t/unit/egress/standin_test \
 	t/unit/store/store_test \

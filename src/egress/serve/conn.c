@@ -147,7 +147,11 @@ on_time(struct loop_timer *t)
 	struct conn *c =
 	    (struct conn *)(void *)((char *)t - offsetof(struct conn, timer));
 
-	if (!upstream_timed_out(c))
+	if (upstream_timed_out(c))
+		return;
+	if (look_waits(c))
+		conn_step(c);
+	else
 		conn_close(c, true);
 }
 

@@ -150,10 +150,10 @@ step_head(struct conn *c)
 	bool secured = c->client.tls_done;
 	int rc = side_handshake(&c->client);
 
+	if ((c->client.tls_done && !secured) || c->timer.index == 0)
+		conn_give_up_after(c, IDLE_MS);
 	if (rc <= 0)
 		return rc;
-	if (c->client.tls_done && !secured)
-		conn_give_up_after(c, IDLE_MS);
 	while (v == HTTP_REQUEST_MORE) {
 		ssize_t n;
 

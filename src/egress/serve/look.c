@@ -21,7 +21,8 @@ enum {
 	TLS_LAST = 0x18,
 	TLS_MAJOR = 3,
 	HTTP_PORT = 80,
-	TLS_PORT = 443
+	TLS_PORT = 443,
+	WORD_MS = 1000 /* for what follows a word of HTTP */
 };
 
 enum first { FIRST_MORE, FIRST_TLS, FIRST_HTTP, FIRST_OTHER, FIRST_UNSURE };
@@ -118,9 +119,11 @@ decide(struct conn *c, enum first is, enum denial why, const char *name)
 	side_wait_for(&c->client, 1);
 	c->client.tells_end = false;
 	c->unchecked = !is_checked(c);
-	/* requests are checked there; the first has the rest of the time */
+	/* until there is a server, the timer is for reaching it */
+	if (c->upstream == UPSTREAM_OPEN)
+		loop_clear(&c->of->of->loop, &c->timer);
 	if (is == FIRST_HTTP) {
-		c->speaks = SPEAKS_HTTP;
+		c->speaks = SPEAKS_HTTP; /* each request is checked there */
 		return 0;
 	}
 	c->speaks = is == FIRST_TLS ? SPEAKS_TLS : SPEAKS_RAW;
@@ -133,8 +136,6 @@ decide(struct conn *c, enum first is, enum denial why, const char *name)
 		conn_deny(c, why, name[0] != '\0' ? name : NULL);
 	else if (is == FIRST_TLS && policy_has_secret(c->of, c->host))
 		return begin_termination(c);
-	else
-		loop_clear(&c->of->of->loop, &c->timer);
 	return 0;
 }
 
@@ -158,11 +159,25 @@ look_at(struct conn *c)
 		return c->upstream == UPSTREAM_NONE && !c->waiting ? -1 : 0;
 	}
 	is = judge(c, data, (size_t)n, &why, name);
-	if (is == FIRST_MORE) {
-		side_wait_for(&c->client, (size_t)n + 1);
-		return c->client.hung_up ? -1 : 0;
-	}
-	return decide(c, is, why, name);
+	if (is == FIRST_MORE && c->hasty && isprint((unsigned char)data[0]))
+		is = FIRST_UNSURE;
+	if (is != FIRST_MORE)
+		return decide(c, is, why, name);
+	side_wait_for(&c->client, (size_t)n + 1);
+	if (isprint((unsigned char)data[0]) && c->upstream == UPSTREAM_OPEN &&
+	    c->timer.index == 0)
+		conn_give_up_after(c, WORD_MS);
+	return c->client.hung_up ? -1 : 0;
+}
+
+bool
+look_waits(struct conn *c)
+{
+	bool waits =
+	    c->protocol == &LOOK && c->upstream == UPSTREAM_OPEN && !c->hasty;
+
+	c->hasty = c->hasty || waits;
+	return waits;
 }
 
 /* Bytes of the server pass before the client has spoken, if it may wait. */

@@ -192,6 +192,7 @@ struct conn {
 	bool unchecked; /* the client may have told the server another name */
 	bool leaving;   /* has its last answer; what it sends is dropped */
 	bool retries;   /* the server wants another ClientHello */
+	bool hasty;     /* the rest of a request is not waited for */
 	bool unsure;    /* `line` is still read, while its bytes pass */
 	struct line line;
 	bool held;        /* the client's next record waits for the server's */
@@ -402,6 +403,11 @@ bool hello_alert(struct conn *c);
 
 /* Whether nothing is done before the client's first bytes are there. */
 bool look_first(const struct conn *c);
+/*
+ * The timer of a connection fires.  True: the client has sent a word of HTTP and
+ * nothing more; it may wait for an answer, and its bytes pass from now on.
+ */
+bool look_waits(struct conn *c);
 
 /* ---- http.c */
 

@@ -202,6 +202,7 @@ upstream_connect(struct conn *c)
 		return;
 	}
 	c->upstream = UPSTREAM_RESOLVING;
+	loop_clear(&g->loop, &c->timer); /* the resolver has its own */
 	resolver_ask(g->resolver, c->of->tenant,
 	    uses_proxy(c) ? g->via_host : c->host, on_resolved, c, &c->query);
 }

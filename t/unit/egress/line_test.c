@@ -1,0 +1,90 @@
+/* line_test.c: tests which first lines are taken for HTTP. */
+#include "../unit.h"
+
+#include <string.h>
+
+#include "common/mem.h"
+#include "egress/serve/serve.h"
+
+#define TEXT(text) text, sizeof(text) - 1
+
+static const struct {
+	const char *text;
+	size_t len;
+	enum line_kind is;
+} CASES[] = {
+	{ TEXT("GET / HTTP/1.1\r\n"), LINE_HTTP },
+	{ TEXT("get\t/\thttp/1.0\n"), LINE_HTTP },
+	{ TEXT("\r\n \nM-SEARCH * HTTP/1.1"), LINE_HTTP },
+	{ TEXT("NO_SUCH\x1c/\x1cHTTP/"), LINE_HTTP },
+	{ TEXT("GET /hthttphttp/"), LINE_HTTP },
+	{ TEXT("PRI * HTTP/2.0\r\n"), LINE_HTTP },
+	/* without a version */
+	{ TEXT("GET /x\r\n"), LINE_HTTP },
+	{ TEXT("NO-SUCH  /x \t\n"), LINE_HTTP },
+	{ TEXT("OPTIONS *\n"), LINE_HTTP },
+	{ TEXT("GET ftp://host/\n"), LINE_HTTP },
+	{ TEXT("GET /x"), LINE_MORE },
+	{ TEXT("GE"), LINE_MORE },
+	{ TEXT(" \r\n"), LINE_MORE },
+	{ TEXT("word HTTP"), LINE_MORE },
+	/* other protocols */
+	{ TEXT("get key\r\n"), LINE_OTHER },
+	{ TEXT("get /key\r\n"), LINE_OTHER },
+	{ TEXT("USER anonymous\r\n"), LINE_OTHER },
+	{ TEXT("CONNECT {}\r\n"), LINE_OTHER },
+	{ TEXT("DESCRIBE rtsp://host/ RTSP/1.0\r\n"), LINE_OTHER },
+	{ TEXT("/\r\n"), LINE_OTHER },
+	{ TEXT("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"), LINE_OTHER },
+	{ TEXT("U\0\0\0GET / HTTP/1.1"), LINE_OTHER },
+	{ TEXT("\0GET / HTTP/1.1"), LINE_OTHER },
+	{ TEXT("003fgit-upload-pack /p\0host=x\0"), LINE_MORE },
+};
+
+static void
+a_line_is_judged_however_it_arrives(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		struct line whole = { .part = LINE_BEFORE }, parts = whole;
+		enum line_kind is = LINE_MORE;
+
+		if (line_read(&whole, CASES[i].text, CASES[i].len) !=
+		    CASES[i].is)
+			fail_msg("%s", CASES[i].text);
+		for (size_t k = 0; is == LINE_MORE && k < CASES[i].len; k++)
+			is = line_read(&parts, CASES[i].text + k, 1);
+		if (is != CASES[i].is)
+			fail_msg("in parts: %s", CASES[i].text);
+	}
+}
+
+static void
+a_line_without_an_end_is_none(void **state)
+{
+	static char many[64 * 1024];
+	struct line l = { .part = LINE_BEFORE };
+	enum line_kind is = LINE_MORE;
+	size_t count = 0;
+
+	(void)state;
+	memset(many, 'a', sizeof(many));
+	while (is == LINE_MORE && count < 1000) {
+		is = line_read(&l, many, sizeof(many));
+		count++;
+	}
+	assert_int_equal(is, LINE_OTHER);
+	/* Go takes a line of a megabyte */
+	assert_true(count * sizeof(many) > 1024 * 1024);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_line_is_judged_however_it_arrives),
+		cmocka_unit_test(a_line_without_an_end_is_none),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
