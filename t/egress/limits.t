@@ -4,6 +4,7 @@ time for a first request."""
 import os
 import sys
 import threading
+import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "lib"))
 import internet  # noqa: E402
@@ -212,15 +213,44 @@ open("/workspace/given-up-" + sys.argv[3], "w")
 """
 FIRSTS = {"a letter": (80, b"G"), "half a head": (80, b"GET / HTTP/1.1\r\nHost: "),
           "half a hello": (443, b"\x16\x03\x01\x02"), "half a request to the proxy": (3128, b"GET ")}
+HALF_CLOSED = """
+import socket
+s = socket.create_connection(("api.example.com", 80))
+s.sendall(b"GET /drops HTTP/1.1\\r\\nHost: api.example.com\\r\\n\\r\\n")
+s.shutdown(socket.SHUT_WR)
+said = b""
+try:
+    while more := s.recv(1000):
+        said += more
+except OSError as e:
+    said += type(e).__name__.encode()
+open("/workspace/drops", "wb").write(said)
+"""
+DROPS = 7
 slow = None
+
+
+def drops(handler, _):
+    """Longer than a silent response may take after the client's end."""
+    handler.send_response(200)
+    handler.send_header("Content-Length", str(DROPS))
+    handler.end_headers()
+    for _ in range(DROPS):
+        time.sleep(2)  # wait: a longer one is no less right, up to 10 s
+        handler.wfile.write(b"x")
 
 
 def first_requests_begin():
     """That they are given up takes half a minute, so other cases come in between."""
     global slow
+    web.pages["/drops"] = drops
     slow = session("api.example.com", isolation="session")  # of another class than the others
     expect(200, call("POST", at(slow, "/api/write"), {
         "path": "/workspace/unfinished.py", "content": UNFINISHED}))
+    expect(200, call("POST", at(slow, "/api/write"), {
+        "path": "/workspace/half.py", "content": HALF_CLOSED}))
+    expect(200, call("POST", at(slow, "/api/process/start"), {
+        "command": "/usr/bin/python3 half.py"}))
     for i, (port, data) in enumerate(FIRSTS.values()):
         expect(200, call("POST", at(slow, "/api/process/start"), {
             "command": "/usr/bin/python3 unfinished.py %d %s %d" % (port, data.hex(), i)}))
@@ -230,9 +260,19 @@ def first_requests_must_be_finished():
     for i, what in enumerate(FIRSTS):
         until(what, lambda i=i: sh(slow, "test -e /workspace/given-up-%d" % i)[0] == 0)
         ok(True, what + " is given up")
+    until("the response", lambda: sh(slow, "test -s /workspace/drops")[0] == 0)
+    same(sh(slow, "tail -c %d /workspace/drops" % DROPS)[1], "x" * DROPS,
+         "a response that comes slowly arrives, after the client's end, too")
+
+
+def a_long_host_arrives_whole():
+    sid = service.create(network={"mode": "open"})["id"]
+    host = "a" * 290
+    sh(sid, "curl -sS -H 'Host: %s' http://api.example.com/x" % host)
+    same(web.seen[-1][1], host, "a header Host of 290 characters")
 
 
 run([first_requests_begin, bytes_of_a_second_are_limited, others_are_served_meanwhile,
      a_policy_may_be_large,
-     presets_may_be_many, names_of_a_session_are_limited,
+     presets_may_be_many, a_long_host_arrives_whole, names_of_a_session_are_limited,
      first_requests_must_be_finished, egress_was_well])

@@ -267,6 +267,8 @@ def other_protocols_pass_on_another_port():
                        (b"GET", "a word of HTTP, and no more"),
                        (b"\r\n", "an empty line"), (b"SSH-2.0-x y\r\n", "a version of SSH")):
         same(python(other, ECHOED % data), repr(data), what)
+    same(python(other, (ECHOED % b"GET").replace("print", "s.shutdown(1)\nprint")), repr(b"GET"),
+         "the same, and its end")
     # the answer is a warning of TLS, too: access denied
     refused(other, ECHOED % b"\x15\x03\x01\0\2\1\x5a\x16\x03\x01", "server_name",
             "other-protocol.example.com", 7003, "a warning before the hello of TLS",

@@ -302,7 +302,7 @@ begin_conn(struct listener *l, int fd)
 	g->conn_count++;
 	s->use.connections++;
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	if (g->conn_count > SERVE_FEW_CONNS)
+	if (serve_is_crowded(g))
 		side_save_memory(&c->client);
 	conn_give_up_after(c, FIRST_MS);
 	known = find_address(l, fd, &to, &c->port);

@@ -60,8 +60,11 @@ conn_leave(struct conn *c)
 	c->waiting = false;
 	upstream_close(c, true);
 	conn_give_up_after(c, LEAVE_MS);
-	if (side_finish(&c->client) < 0 ||
-	    side_watch(&g->loop, &c->client, true) < 0)
+	if (side_finish(&c->client) < 0)
+		conn_close(c, true);
+	else if (c->client.ended && !side_pending(&c->client))
+		conn_close(c, false);
+	else if (side_watch(&g->loop, &c->client, true) < 0)
 		conn_close(c, true);
 }
 

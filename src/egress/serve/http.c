@@ -98,12 +98,6 @@ forget_room(struct http *h)
 		buf_free(&h->in);
 }
 
-static bool
-are_many(const struct conn *c)
-{
-	return c->of->of->conn_count > SERVE_FEW_CONNS;
-}
-
 /*
  * How much of a body is read in one turn.  Chunks are parsed, and a byte of
  * theirs may cost as much as a thousand others.
@@ -111,15 +105,15 @@ are_many(const struct conn *c)
 static size_t
 turn_bytes(const struct conn *c, const struct http_head *h)
 {
-	return h->has_coding ? CHUNKED_BYTES
-	    : are_many(c)    ? SERVE_TURN_BYTES
-			     : SERVE_READ_MAX;
+	return h->has_coding              ? CHUNKED_BYTES
+	    : serve_is_crowded(c->of->of) ? SERVE_TURN_BYTES
+					  : SERVE_READ_MAX;
 }
 
 static int
 turn_rounds(const struct conn *c, const struct http_head *h)
 {
-	return h->has_coding || are_many(c) ? 1 : ROUNDS;
+	return h->has_coding || serve_is_crowded(c->of->of) ? 1 : ROUNDS;
 }
 
 /* Reads bytes of the client.  0: none now.  -1: broken. */
@@ -162,8 +156,10 @@ step_head(struct conn *c)
 		if (v != HTTP_REQUEST_MORE)
 			break;
 		n = read_client(c);
-		if (n < 0 || (n == 0 && c->client.ended))
+		if (n < 0)
 			return -1;
+		if (n == 0 && c->client.ended)
+			conn_leave(c); /* with what it has been sent */
 		if (n == 0)
 			return 0;
 	}

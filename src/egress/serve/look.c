@@ -7,11 +7,8 @@
  */
 #include <ctype.h>
 #include <errno.h>
-#include <string.h>
-#include <strings.h>
 #include <sys/socket.h>
 
-#include "common/str.h"
 #include "egress/serve/serve.h"
 #include "web/http_request.h"
 
@@ -159,7 +156,9 @@ look_at(struct conn *c)
 		return c->upstream == UPSTREAM_NONE && !c->waiting ? -1 : 0;
 	}
 	is = judge(c, data, (size_t)n, &why, name);
-	if (is == FIRST_MORE && c->hasty && isprint((unsigned char)data[0]))
+	/* no more will follow, or the client waits for an answer */
+	if (is == FIRST_MORE && (c->hasty || c->client.hung_up) &&
+	    isprint((unsigned char)data[0]))
 		is = FIRST_UNSURE;
 	if (is != FIRST_MORE)
 		return decide(c, is, why, name);

@@ -28,8 +28,8 @@ enum {
 	SERVE_TENANT_MAX = 160,
 	SERVE_POLICIES_MAX = 4,
 	SERVE_READ_MAX = 256 * 1024,  /* bytes of one read */
-	SERVE_FEW_CONNS = 64,         /* more of them must save memory */
-	SERVE_TURN_BYTES = 32 * 1024, /* and take short turns */
+	SERVE_FEW_CONNS = 64,         /* see serve_is_crowded() */
+	SERVE_TURN_BYTES = 32 * 1024, /* bytes of one read in a short turn */
 	SERVE_PEEK_MAX = 16 * 1024,   /* bytes that are looked at first */
 	SERVE_TEXT_MAX = NETWORK_HOST_MAX + 128
 };
@@ -225,6 +225,13 @@ struct egress {
 	char read_buffer[SERVE_READ_MAX]; /* of the connection that reads now */
 	int pipe[2]; /* the same for bytes that are moved without a copy */
 };
+
+/* With many connections each must save memory, and take short turns. */
+static inline bool
+serve_is_crowded(const struct egress *g)
+{
+	return g->conn_count > SERVE_FEW_CONNS;
+}
 
 /* ---- tell.c */
 

@@ -64,7 +64,7 @@ on_connected(struct conn *c)
 
 	setsockopt(c->server.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	setsockopt(c->server.fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof(on));
-	if (c->of->of->conn_count > SERVE_FEW_CONNS)
+	if (serve_is_crowded(c->of->of))
 		side_save_memory(&c->server);
 	if (uses_proxy(c))
 		ask_proxy(c);
