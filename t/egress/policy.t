@@ -132,6 +132,8 @@ def an_operators_change_cuts_open_connections():
             denials.tell("policy_changed", "echo.example.com", 7000, "which is told")
         finally:
             service.admin(*undo)
+        until("allowed again", lambda: all(
+            sh(one, "getent hosts echo.example.com", key)[0] == 0 for one in (sid, theirs)))
     hold(sid, key=key)
     hold(theirs, key=key)
     service.admin("preset", "set", "cut", "api.example.com,echo.example.com:7000")
