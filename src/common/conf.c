@@ -113,7 +113,7 @@ static const struct setting SETTINGS[] = {
 	INT(disk_low_mb, "1024", 0, 1 << 30, "below this much free space the heaviest writer is frozen and nothing new is admitted; 0: off"),
 	INT(ballast_mb, "256", 0, 1 << 20, "size of a file that is deleted, to make room for PostgreSQL, when a quarter of disk_low_mb is left; 0: none"),
 	INT(disk_account_seconds, "300", 0, 86400, "the disk use of a session is measured this often; 0: never"),
-	STR(egress_resolver, "", "DNS servers that resolve names for sandboxes, address:port, comma separated; empty: the machine's"),
+	STR(egress_resolver, "", "up to 8 DNS servers that resolve names for sandboxes, address:port, comma separated; empty: the machine's"),
 	STR(egress_allow_private, "", "addresses that sandboxes may reach although they are not public, such as `10.1.2.0/24, fd00::7`, if a policy allows their name"),
 	STR(egress_ca_file, "", "certificates that servers must be signed by, where TLS is ended for secrets, in PEM; empty: those that the machine trusts"),
 	STR(egress_proxy, "", "HTTP proxy of the site, through which servers are reached, such as `http://proxy.example.com:3128`; empty: none"),

@@ -15,35 +15,43 @@
 #include "domain/network.h"
 
 enum {
-	SOCKETS_MAX = 32,
+	SERVERS_MAX = 8,
 	TIMEOUT_MS = 2000,
 	TRIES = 3,
 	/*
-	 * A longer answer is cut, and used as it is.  c-ares would ask again by
-	 * TCP; when that fails, it repeats the questions of all tenants.
+	 * A longer answer is cut, and used as it is: asking again by TCP would
+	 * take a connection for every name that a tenant made too long.
 	 */
 	ANSWER_BYTES = 1232,
 	MS_PER_S = 1000,
 	QUIET_MS = 60 * 1000
 };
 
+TAILQ_HEAD(query_list, resolver_query);
+TAILQ_HEAD(lookup_list, lookup);
+
 /* A socket of c-ares. */
 struct ares_watch {
 	struct loop_watch watch; /* first: cast in on_ready() */
-	struct resolver *of;
+	struct lookup *of;
 };
-
-TAILQ_HEAD(query_list, resolver_query);
-TAILQ_HEAD(lookup_list, lookup);
 
 /*
  * A question to the servers.  All who ask for the name wait for its answer, so
  * that a client that asks and goes away, again and again, leaves one question.
+ *
+ * Each has a channel of c-ares of its own: a channel remembers what a server
+ * could not do, and one name that is answered wrongly on purpose would change
+ * how the names of all other tenants are asked for.
  */
 struct lookup {
 	TAILQ_ENTRY(lookup) link;
 	struct resolver *of;
+	struct loop *loop;
 	struct query_list waiters;
+	ares_channel channel;
+	struct loop_timer timer; /* c-ares asks again then */
+	struct ares_watch sockets[SERVERS_MAX];
 	char by[RESOLVER_BY_MAX]; /* the first asker */
 	char host[NETWORK_HOST_MAX];
 };
@@ -52,9 +60,7 @@ struct resolver {
 	struct lookup_list lookups; /* under way */
 	int64_t quiet_until_ms;     /* a failure is not told before */
 	struct loop *loop;
-	struct loop_timer timer; /* c-ares asks again then */
-	ares_channel channel;
-	struct ares_watch sockets[SOCKETS_MAX];
+	struct buf servers; /* in the form of c-ares; none: the machine's */
 };
 
 struct resolver_query {
@@ -65,22 +71,22 @@ struct resolver_query {
 	struct resolver_query **owner; /* set to NULL when it is over */
 };
 
-static struct resolver *
-resolver_of(struct loop_timer *t)
+static struct lookup *
+lookup_of(struct loop_timer *t)
 {
-	return (struct resolver *)(void *)((char *)t -
-	    offsetof(struct resolver, timer));
+	return (struct lookup *)(void *)((char *)t -
+	    offsetof(struct lookup, timer));
 }
 
 static void
-set_timer(struct resolver *r)
+set_timer(struct lookup *l)
 {
 	struct timeval t;
 
-	if (ares_timeout(r->channel, NULL, &t) == NULL)
-		loop_clear(r->loop, &r->timer);
+	if (ares_timeout(l->channel, NULL, &t) == NULL)
+		loop_clear(l->loop, &l->timer);
 	else
-		loop_set(r->loop, &r->timer,
+		loop_set(l->loop, &l->timer,
 		    clock_ms() + t.tv_sec * MS_PER_S + t.tv_usec / 1000 + 1);
 }
 
@@ -100,26 +106,26 @@ on_ready(struct loop_watch *w, uint32_t events)
 static void
 on_time(struct loop_timer *t)
 {
-	struct resolver *r = resolver_of(t);
+	struct lookup *l = lookup_of(t);
 
-	ares_process_fd(r->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
-	set_timer(r);
+	ares_process_fd(l->channel, ARES_SOCKET_BAD, ARES_SOCKET_BAD);
+	set_timer(l);
 }
 
 /* c-ares says for which events of a socket it waits; none: it is closed. */
 static void
 on_socket(void *ctx, ares_socket_t fd, int readable, int writable)
 {
-	struct resolver *r = ctx;
+	struct lookup *l = ctx;
 	uint32_t events = (readable ? (uint32_t)EPOLLIN : 0) |
 	    (writable ? (uint32_t)EPOLLOUT : 0);
 	struct ares_watch *unused = NULL;
 
-	for (size_t i = 0; i < SOCKETS_MAX; i++) {
-		struct ares_watch *a = &r->sockets[i];
+	for (size_t i = 0; i < SERVERS_MAX; i++) {
+		struct ares_watch *a = &l->sockets[i];
 
 		if (a->watch.events != 0 && a->watch.fd == fd) {
-			(void)!loop_watch(r->loop, &a->watch, fd, events);
+			(void)!loop_watch(l->loop, &a->watch, fd, events);
 			return;
 		}
 		if (a->watch.events == 0)
@@ -127,7 +133,74 @@ on_socket(void *ctx, ares_socket_t fd, int readable, int writable)
 	}
 	/* without a watch the query ends by its time */
 	if (unused != NULL && events != 0)
-		(void)!loop_watch(r->loop, &unused->watch, fd, events);
+		(void)!loop_watch(l->loop, &unused->watch, fd, events);
+}
+
+static int
+open_channel(const struct resolver *r, struct lookup *l)
+{
+	char lookups[] = "b"; /* only the servers, not /etc/hosts */
+	/* ARES_FLAG_NOSEARCH is not enough: ares_getaddrinfo() ignores it */
+	struct ares_options o = { .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_EDNS |
+		    ARES_FLAG_IGNTC,
+		.ednspsz = ANSWER_BYTES,
+		.ndomains = 0,
+		.timeout = TIMEOUT_MS,
+		.tries = TRIES,
+		.sock_state_cb = on_socket,
+		.sock_state_cb_data = l,
+		.lookups = lookups };
+	int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES |
+	    ARES_OPT_SOCK_STATE_CB | ARES_OPT_DOMAINS | ARES_OPT_EDNSPSZ;
+	int rc;
+
+	if (r->servers.len > 0)
+		mask |= ARES_OPT_LOOKUPS;
+	rc = ares_init_options(&l->channel, &o, mask);
+	if (rc != ARES_SUCCESS) {
+		l->channel = NULL;
+		return rc;
+	}
+	return r->servers.len > 0
+	    ? ares_set_servers_ports_csv(l->channel, r->servers.data)
+	    : ARES_SUCCESS;
+}
+
+/* A lookup of nothing yet; its channel is open unless *rc says why not. */
+static struct lookup *
+lookup_new(struct resolver *r, int *rc)
+{
+	struct lookup *l = xcalloc(1, sizeof(*l));
+
+	l->of = r;
+	l->loop = r->loop;
+	l->timer.fire = on_time;
+	TAILQ_INIT(&l->waiters);
+	for (size_t i = 0; i < SERVERS_MAX; i++)
+		l->sockets[i] =
+		    (struct ares_watch){ .watch = { .ready = on_ready,
+					     .fd = -1 },
+			    .of = l };
+	*rc = open_channel(r, l);
+	return l;
+}
+
+/* Calls on_result() if the answer was not there yet. */
+static void
+close_channel(struct lookup *l)
+{
+	ares_channel c = TAKE(l->channel);
+
+	loop_clear(l->loop, &l->timer);
+	if (c != NULL)
+		ares_destroy(c);
+}
+
+static void
+lookup_free(void *lookup)
+{
+	close_channel(lookup);
+	free(lookup);
 }
 
 /*
@@ -139,6 +212,7 @@ read_servers(const char *servers, struct buf *out)
 {
 	auto_free char *copy = xstrdup(servers);
 	char *save = NULL;
+	size_t count = 0;
 
 	for (char *word = strtok_r(copy, ", ", &save); word != NULL;
 	     word = strtok_r(NULL, ", ", &save)) {
@@ -146,7 +220,8 @@ read_servers(const char *servers, struct buf *out)
 		const char *why;
 		bool v6;
 
-		if (network_rule_parse(word, &r, &why) < 0 ||
+		if (++count > SERVERS_MAX ||
+		    network_rule_parse(word, &r, &why) < 0 ||
 		    !network_is_address(r.host))
 			return false;
 		v6 = strchr(r.host, ':') != NULL;
@@ -154,7 +229,7 @@ read_servers(const char *servers, struct buf *out)
 		    v6 ? "[" : "", r.host, v6 ? "]" : "",
 		    r.port != 0 ? r.port : NS_DEFAULTPORT);
 	}
-	return out->len > 0;
+	return count > 0;
 }
 
 int
@@ -162,59 +237,33 @@ resolver_open(struct loop *l, const char *servers, struct resolver **out,
     struct err *e)
 {
 	struct resolver *r = xcalloc(1, sizeof(*r));
-	char lookups[] = "b"; /* only the servers, not /etc/hosts */
-	auto_buf struct buf list = { 0 };
-	/* ARES_FLAG_NOSEARCH is not enough: ares_getaddrinfo() ignores it */
-	struct ares_options o = { .flags = ARES_FLAG_NOSEARCH | ARES_FLAG_EDNS |
-		    ARES_FLAG_IGNTC,
-		.ednspsz = ANSWER_BYTES,
-		.ndomains = 0,
-		.timeout = TIMEOUT_MS,
-		.tries = TRIES,
-		.sock_state_cb = on_socket,
-		.sock_state_cb_data = r,
-		.lookups = lookups };
-	int mask = ARES_OPT_FLAGS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES |
-	    ARES_OPT_SOCK_STATE_CB | ARES_OPT_DOMAINS | ARES_OPT_EDNSPSZ;
 	int rc = ares_library_init(ARES_LIB_INIT_ALL);
-	bool made = false;
 
 	r->loop = l;
-	r->timer.fire = on_time;
 	TAILQ_INIT(&r->lookups);
-	for (size_t i = 0; i < SOCKETS_MAX; i++)
-		r->sockets[i] =
-		    (struct ares_watch){ .watch = { .ready = on_ready,
-					     .fd = -1 },
-			    .of = r };
-	if (servers[0] != '\0')
-		mask |= ARES_OPT_LOOKUPS;
+	if (servers[0] != '\0' && !read_servers(servers, &r->servers))
+		rc = ARES_EBADSTR;
 	if (rc == ARES_SUCCESS)
-		rc = ares_init_options(&r->channel, &o, mask);
-	made = rc == ARES_SUCCESS;
-	if (made && servers[0] != '\0')
-		rc = read_servers(servers, &list)
-		    ? ares_set_servers_ports_csv(r->channel, list.data)
-		    : ARES_EBADSTR;
-	if (rc != ARES_SUCCESS) {
-		if (made)
-			ares_destroy(r->channel);
-		free(r);
-		return err_set(e, ERR_INVALID, CODE_BAD_SETTING,
-		    rc == ARES_EBADSTR
-			? "egress_resolver: must be addresses, such as 10.0.0.53, [fd00::53]:5353"
-			: "egress_resolver: %s",
-		    ares_strerror(rc));
+		lookup_free(lookup_new(r, &rc)); /* can names be asked for? */
+	if (rc == ARES_SUCCESS) {
+		*out = r;
+		return 0;
 	}
-	*out = r;
-	return 0;
+	resolver_close(r);
+	return rc == ARES_EBADSTR
+	    ? err_set(e, ERR_INVALID, CODE_BAD_SETTING,
+		  "egress_resolver: must be up to %d addresses, such as 10.0.0.53, [fd00::53]:5353",
+		  SERVERS_MAX)
+	    : err_set(e, ERR_INVALID, CODE_BAD_SETTING, "egress_resolver: %s",
+		  ares_strerror(rc));
 }
 
 void
 resolver_close(struct resolver *r)
 {
-	ares_destroy(r->channel); /* calls on_result() of every query */
-	loop_clear(r->loop, &r->timer);
+	while (!TAILQ_EMPTY(&r->lookups))
+		close_channel(TAILQ_FIRST(&r->lookups));
+	buf_free(&r->servers);
 	free(r);
 }
 
@@ -254,13 +303,13 @@ complain(struct lookup *l, int status)
 	int64_t now = clock_ms();
 
 	if ((status != ARES_ETIMEOUT && status != ARES_ECONNREFUSED &&
-		status != ARES_ESERVFAIL) ||
+		status != ARES_ESERVFAIL && status != ARES_EFILE) ||
 	    now < r->quiet_until_ms)
 		return;
 	r->quiet_until_ms = now + QUIET_MS;
 	log_line(LOG_WARN, "resolver",
-	    "no DNS server has an answer for %s: %s; see egress_resolver",
-	    l->host, ares_strerror(status));
+	    "%s does not resolve: %s; see egress_resolver", l->host,
+	    ares_strerror(status));
 }
 
 static void
@@ -291,7 +340,7 @@ on_result(void *ctx, int status, int timeouts, struct ares_addrinfo *info)
 		TAILQ_REMOVE(&l->waiters, q, link);
 		finish_query(q, &r);
 	}
-	free(l);
+	loop_bury(l->loop, l, lookup_free); /* c-ares still uses its channel */
 }
 
 static struct lookup *
@@ -323,17 +372,20 @@ begin_lookup(struct resolver *r, const char *by, const char *host,
 {
 	const struct ares_addrinfo_hints hints = { .ai_family = AF_UNSPEC,
 		.ai_socktype = SOCK_STREAM };
-	struct lookup *l = xcalloc(1, sizeof(*l));
+	int rc;
+	struct lookup *l = lookup_new(r, &rc);
 
 	q->of = l;
-	l->of = r;
-	TAILQ_INIT(&l->waiters);
 	str_copy(l->by, sizeof(l->by), by);
 	str_copy(l->host, sizeof(l->host), host);
 	TAILQ_INSERT_TAIL(&r->lookups, l, link);
 	TAILQ_INSERT_TAIL(&l->waiters, q, link);
-	ares_getaddrinfo(r->channel, host, NULL, &hints, on_result, l);
-	set_timer(r);
+	if (rc != ARES_SUCCESS) {
+		on_result(l, rc, 0, NULL);
+		return;
+	}
+	ares_getaddrinfo(l->channel, host, NULL, &hints, on_result, l);
+	set_timer(l);
 }
 
 void

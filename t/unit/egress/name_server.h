@@ -96,8 +96,12 @@ server_answer(struct name_server *s, const struct dns_query *q,
     struct server_answer *a)
 {
 	bool v4 = q->type == ns_t_a;
+	bool wrong = server_is(q, "old") && q->edns;
+	/* an answer that is too long for a client without EDNS */
+	bool no_room = server_is(q, "big") && !q->edns;
 	unsigned code = server_is(q, "none") ? ns_r_nxdomain
 	    : server_is(q, "fail")           ? ns_r_servfail
+	    : wrong                          ? ns_r_formerr
 					     : ns_r_noerror;
 
 	*a = (struct server_answer){ .len = 0 };
@@ -105,7 +109,8 @@ server_answer(struct name_server *s, const struct dns_query *q,
 	    (server_is(q, "late") && atomic_load(&s->queries) <= 2))
 		return;
 	answer_add16(a, q->id);
-	answer_add16(a, 0x8180 | code | (server_is(q, "long") ? 0x0200 : 0));
+	answer_add16(a,
+	    0x8180 | code | (server_is(q, "long") || no_room ? 0x0200 : 0));
 	answer_add16(a, 1);
 	a->len = NS_HFIXEDSZ;
 	answer_add_name(a, q->name);
@@ -116,7 +121,8 @@ server_answer(struct name_server *s, const struct dns_query *q,
 	if (server_is(q, "six") && !v4)
 		answer_add_record(a, q->name, ns_t_aaaa, "2001:db8::6");
 	if (server_is(q, "both") || server_is(q, "late") ||
-	    server_is(q, "long"))
+	    server_is(q, "long") || (server_is(q, "old") && !wrong) ||
+	    (server_is(q, "big") && !no_room))
 		answer_add_record(a, q->name, q->type,
 		    v4 ? "192.0.2.1" : "2001:db8::1");
 	if (server_is(q, "mapped") && !v4)

@@ -264,6 +264,19 @@ an_answer_that_was_cut_is_used_as_it_is(void **state)
 }
 
 static void
+a_name_of_an_old_server_changes_nothing_for_others(void **state)
+{
+	struct asked a;
+
+	(void)state;
+	ask_and_wait(&a, "old.example"); /* asked again without EDNS */
+	assert_int_equal(a.answer.status, RESOLVE_OK);
+	ask_and_wait(&a, "big.example");
+	assert_int_equal(a.answer.status, RESOLVE_OK);
+	assert_int_equal(a.answer.count, 2);
+}
+
+static void
 an_address_resolves_to_itself(void **state)
 {
 	static const char *const HOSTS[] = { "192.0.2.7", "2001:db8::7",
@@ -448,11 +461,11 @@ servers_are_checked(void **state)
 {
 	static const char *const BAD[] = { "x", "127.0.0.1:53x",
 		"ns.example:53", "127.0.0.1:99999", "127.0.0.1:0", ",", " ",
-		"127.0.0.1;127.0.0.2", "127.0.0.1, x", "[::1",
-		"[127.0.0.1]:53" };
+		"127.0.0.1;127.0.0.2", "127.0.0.1, x", "[::1", "[127.0.0.1]:53",
+		"::1,::2,::3,::4,::5,::6,::7,::8,::9" };
 	static const char *const GOOD[] = { "", "127.0.0.1", "127.0.0.1:5353",
 		"127.0.0.1, 127.0.0.2:54", "::1", "[::1]:5353",
-		" 127.0.0.1,,[::1] " };
+		" 127.0.0.1,,[::1] ", "::1,::2,::3,::4,::5,::6,::7,::8" };
 	struct resolver *r = NULL;
 
 	(void)state;
@@ -486,6 +499,7 @@ main(void)
 		CASE(an_address_is_refused_in_whatever_form_it_comes, long),
 		CASE(an_answer_has_a_limited_number_of_addresses, long),
 		CASE(an_answer_that_was_cut_is_used_as_it_is, long),
+		CASE(a_name_of_an_old_server_changes_nothing_for_others, long),
 		CASE(an_address_resolves_to_itself, long),
 		CASE(a_name_is_asked_for_as_it_is, long),
 		CASE(a_cancelled_query_is_not_told, short),
