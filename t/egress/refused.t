@@ -336,6 +336,24 @@ def a_proxy_is_asked_as_a_proxy():
         denials.tell("proxy_request", host, port, "which is told")
 
 
+def a_client_that_has_gone_is_denied_too():
+    """The denial finds a connection that can no longer be written to."""
+    fresh()
+    seconds = ["GET https://api.example.com/ HTTP/1.1", "GET / HTTP/1.1",
+               "GET http://[/ HTTP/1.1", "GET http://other.example.com/ HTTP/1.1",
+               "TRACE http://api.example.com/ HTTP/1.1", "CONNECT api.example.com:80 HTTP/1.1",
+               "GET http://api.example.com/"]
+    denials = Denials(sid)
+    python(sid, "import socket\n"
+           "first = 'GET http://api.example.com/ HTTP/1.1\\r\\nHost: api.example.com\\r\\n\\r\\n'\n"
+           "for second in %r:\n"
+           "    for i in range(5):\n"
+           "        s = socket.create_connection(('127.0.0.1', 3128))\n"
+           "        s.sendall((first + second + '\\r\\n\\r\\n').encode())\n"
+           "        s.close()\n" % seconds)
+    denials.tell("proxy_request", "api.example.com", 443, "a denial nobody waits for")
+
+
 def the_server_name_of_tls_must_be_the_targets():
     fresh()
     denials = Denials(sid)
@@ -556,7 +574,7 @@ run([a_raw_address_is_refused, datagrams_are_refused, names_are_no_tunnel,
      the_host_of_a_request_must_be_the_targets, a_name_that_is_no_text_ends_nothing,
      a_request_cannot_hide_on_another_port, other_protocols_pass_on_another_port,
      a_kept_connection_serves_one_host,
-     a_proxy_is_asked_as_a_proxy, urgent_data_does_not_pass,
+     a_proxy_is_asked_as_a_proxy, a_client_that_has_gone_is_denied_too, urgent_data_does_not_pass,
      the_server_name_of_tls_must_be_the_targets,
      a_second_hello_of_tls_must_be_for_the_target_too, an_allowed_name_may_not_lead_inside,
      rebinding_does_not_help, a_redirect_leads_nowhere, a_thousand_connections_are_too_many,

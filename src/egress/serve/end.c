@@ -20,10 +20,16 @@ protocol_end(struct conn *c)
 	c->protocol = NULL;
 }
 
+/* At the end of the round: what closed it may still look at its request. */
 static void
 release_conn(void *owner)
 {
-	free(owner);
+	struct conn *c = owner;
+
+	protocol_end(c);
+	buf_free(&c->begun);
+	buf_free(&c->heard);
+	free(c);
 }
 
 void
@@ -34,9 +40,6 @@ conn_close(struct conn *c, bool reset)
 	loop_clear(&g->loop, &c->timer);
 	upstream_close(c, reset);
 	side_close(&g->loop, &c->client, reset);
-	protocol_end(c);
-	buf_free(&c->begun);
-	buf_free(&c->heard);
 	TAILQ_REMOVE(&c->of->conns, c, link);
 	c->of->conn_count--;
 	g->conn_count--;

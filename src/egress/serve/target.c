@@ -76,9 +76,11 @@ read_proxied(struct conn *c)
 		conn_deny(c, DENY_BAD_NAME, r->authority);
 		return false;
 	}
-	if (r->https)
+	if (r->https) {
 		conn_deny(c, DENY_PROXY_REQUEST, NULL);
-	return !r->https;
+		return false;
+	}
+	return true;
 }
 
 bool
