@@ -1,7 +1,10 @@
 /* relay.c: passes bytes between a client and a server, unchanged. */
 #include "egress/serve/serve.h"
 
-enum { ROUNDS = 4 }; /* reads in a row before other connections get a turn */
+enum {
+	ROUNDS = 4, /* reads in a row before other connections get a turn */
+	CROWDED_BYTES = 64 * 1024 /* of the only one, if there are many */
+};
 
 /* False: the client's first line was one of HTTP, and is denied. */
 static bool
@@ -21,12 +24,14 @@ move(struct conn *c, struct side *from, struct side *to)
 {
 	struct egress *g = c->of->of;
 	bool looks = c->unsure && from == &c->client;
+	size_t most = looks       ? SERVE_TURN_BYTES
+	    : serve_is_crowded(g) ? CROWDED_BYTES
+				  : SERVE_READ_MAX;
 	ssize_t n;
 
 	if (from->ssl == NULL && to->ssl == NULL && !looks)
-		return side_move(from, to, g->pipe, SERVE_READ_MAX);
-	n = side_read(from, g->read_buffer,
-	    looks ? SERVE_TURN_BYTES : SERVE_READ_MAX);
+		return side_move(from, to, g->pipe, most);
+	n = side_read(from, g->read_buffer, most);
 	if (n <= 0)
 		return n;
 	if (looks && !check_line(c, g->read_buffer, (size_t)n))
@@ -39,7 +44,7 @@ static int
 pass(struct conn *c, struct side *from, struct side *to, int64_t *count)
 {
 	/* a line that is read costs more than bytes that only pass */
-	int rounds = c->unsure ? 1 : ROUNDS;
+	int rounds = c->unsure || serve_is_crowded(c->of->of) ? 1 : ROUNDS;
 
 	for (int i = 0; i < rounds; i++) {
 		ssize_t n;
