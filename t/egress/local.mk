@@ -8,6 +8,7 @@ EXTRA_DIST += \
 	%D%/own.t \
 	%D%/policy.t \
 	%D%/ports.t \
+	%D%/protocols.t \
 	%D%/refused.t \
 	%D%/secrets.t \
 	%D%/via.t \

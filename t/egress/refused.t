@@ -216,65 +216,6 @@ def a_name_that_is_no_text_ends_nothing():
     ok("/on" in sh(other, "curl -sS http://api.example.com/on")[1], "and others do not notice")
 
 
-def a_request_cannot_hide_on_another_port():
-    alt = net.web("alt.example.com", 8080)
-    hidden = session("alt.example.com:8080", network={"maxRequests": 50})
-    for data, what in [
-            (b"GET /n HTTP/1.1 \r\nHost: forbidden.example.com\r\n\r\n", "a space at its end"),
-            (b"\r\nGET /n HTTP/1.1\r\nHost: forbidden.example.com\r\n\r\n", "an empty line"),
-            (b"get /n http/1.1\r\nHost: forbidden.example.com\r\n\r\n", "small letters"),
-            (b"GET /" + b"a" * 20000 + b" HTTP/1.1\r\nHost: forbidden.example.com\r\n\r\n",
-             "a long line"),
-            (b"M-SEARCH /n HTTP/1.1\r\nHost: forbidden.example.com\r\n\r\n", "a method with -"),
-            (b"GE_T /n HTTP/1.1\r\nHost: forbidden.example.com\r\n\r\n", "one with _"),
-            (b"A" * 40 + b" /n HTTP/1.1\r\nHost: forbidden.example.com\r\n\r\n", "a long one"),
-            (b"GET\t/n\tHTTP/1.1\r\nHost: forbidden.example.com\r\n\r\n", "tabs"),
-            (b"GET /n\r\nHost: forbidden.example.com\r\n\r\n", "no version"),
-            (b"GET http://forbidden.example.com/n\n", "nor one, but a host"),
-            (b"FOO\x1c/n\x1cHTTP/1.1\r\nHost: forbidden.example.com\r\n\r\n", "other blanks")]:
-        out = python(hidden, (RAW % (8080, data)).replace("api.example.com", "alt.example.com"))
-        ok("200 OK" not in out, what, out[:200])
-    denials = Denials(hidden)
-    # that the parts arrive one by one is likely; if not, the cases above are tested again
-    parts = """
-import socket, time
-s = socket.create_connection(("alt.example.com", 8080))
-for part in (b"GE_", b"T /n HT", b"TP/1.1\\r\\nHost: forbidden.example.com\\r\\n\\r\\n"):
-    s.sendall(part)
-    time.sleep(0.5)  # wait: as above
-print(s.recv(1000))
-"""
-    out = python(hidden, parts)
-    ok("ConnectionReset" in out, "in parts", out[:200])
-    denials.tell("bad_request", "alt.example.com", 8080, "which is told")
-    same(alt.seen, [], "nothing of this has arrived")
-
-
-ECHOED = """
-import socket
-s = socket.create_connection(("other-protocol.example.com", 7003), 10)
-s.sendall(%r)
-print(s.recv(1000))
-"""
-
-
-def other_protocols_pass_on_another_port():
-    net.echo("other-protocol.example.com", 7003)
-    other = session("other-protocol.example.com:7003")
-    for data, what in ((b"U\0\0\0 'GET / HTTP/1.1'", "bytes, with a request in them"),
-                       (b"get key\r\n", "a command in small letters"),
-                       (b"USER anonymous\r\n", "one in capitals"), (b"word", "a word"),
-                       (b"GET", "a word of HTTP, and no more"),
-                       (b"\r\n", "an empty line"), (b"SSH-2.0-x y\r\n", "a version of SSH")):
-        same(python(other, ECHOED % data), repr(data), what)
-    same(python(other, (ECHOED % b"GET").replace("print", "s.shutdown(1)\nprint")), repr(b"GET"),
-         "the same, and its end")
-    # the answer is a warning of TLS, too: access denied
-    refused(other, ECHOED % b"\x15\x03\x01\0\2\1\x5a\x16\x03\x01", "server_name",
-            "other-protocol.example.com", 7003, "a warning before the hello of TLS",
-            repr(b"\x15\x03\x03\0\2\2\x31"))
-
-
 def a_kept_connection_serves_one_host():
     fresh()
     del web.seen[:]
@@ -351,7 +292,8 @@ def a_client_that_has_gone_is_denied_too():
            "        s = socket.create_connection(('127.0.0.1', 3128))\n"
            "        s.sendall((first + second + '\\r\\n\\r\\n').encode())\n"
            "        s.close()\n" % seconds)
-    denials.tell("proxy_request", "api.example.com", 443, "a denial nobody waits for")
+    until("denials", lambda: len(denials.all()) > denials.seen)  # not all: there are many
+    same(sh(sid, "curl -sS http://api.example.com/on")[0], 0, "egress serves on")
 
 
 def the_server_name_of_tls_must_be_the_targets():
@@ -572,7 +514,6 @@ run([a_raw_address_is_refused, datagrams_are_refused, names_are_no_tunnel,
      a_stand_in_that_was_not_given_leads_nowhere, the_listener_itself_leads_nowhere,
      the_port_must_be_allowed,
      the_host_of_a_request_must_be_the_targets, a_name_that_is_no_text_ends_nothing,
-     a_request_cannot_hide_on_another_port, other_protocols_pass_on_another_port,
      a_kept_connection_serves_one_host,
      a_proxy_is_asked_as_a_proxy, a_client_that_has_gone_is_denied_too, urgent_data_does_not_pass,
      the_server_name_of_tls_must_be_the_targets,

@@ -4,8 +4,14 @@
 
 #include "egress/serve/serve.h"
 
-/* No server is known that takes a longer line. */
-enum { LINE_BYTES_MAX = 2 * 1024 * 1024 };
+enum {
+	WORD_LINE_MAX = 2 * 1024 * 1024, /* no server takes a longer line */
+	ODD_LINE_MAX = 64 * 1024,        /* the same, if its word is no token */
+	BLANKS_MAX =
+	    64 * 1024 /* some servers skip any number before the line */
+};
+
+enum version { VERSION_NONE, VERSION_HTTP, VERSION_OTHER };
 
 /* Some servers take more for a blank than a space. */
 static bool
@@ -13,6 +19,14 @@ is_blank(int ch)
 {
 	return isspace(ch) || (ch >= 0x1c && ch <= 0x1f) || ch == 0x85 ||
 	    ch == 0xa0;
+}
+
+/* The characters of a token (RFC 9110, 5.6.2). */
+static bool
+is_of_token(int ch)
+{
+	return isalnum(ch) ||
+	    (ch != '\0' && strchr("!#$%&'*+-.^_`|~", ch) != NULL);
 }
 
 /* How many bytes of `word` the last ones of a text are, `ch` included. */
@@ -25,28 +39,42 @@ match(const char *word, size_t matched, int ch)
 	return ch == word[matched] ? matched + 1 : matched;
 }
 
+static void
+keep_last(struct line *l, int ch)
+{
+	int kept = is_blank(ch) ? ' ' : tolower(ch);
+
+	if (kept != ' ' || l->last[(l->kept - 1) % LINE_LAST] != ' ')
+		l->last[l->kept++ % LINE_LAST] = (unsigned char)kept;
+}
+
 /* Goes on with the word, the blanks after it, the target and the rest. */
-static bool
+static void
 read_byte(struct line *l, int ch)
 {
 	bool blank = is_blank(ch);
 
+	l->bytes++;
 	switch (l->part) {
 	case LINE_BEFORE:
 		if (blank)
-			return true;
+			return;
 		l->part = LINE_WORD;
-		l->is_method = true;
+		l->is_method = l->is_token = true;
+		l->bytes = 1;
 		/* fall through */
 	case LINE_WORD:
-		if (blank)
+		if (blank) {
 			l->part = LINE_GAP;
-		else if (!isupper(ch) && ch != '-' && ch != '_')
-			l->is_method = false;
-		return blank || isgraph(ch);
+			break;
+		}
+		l->is_method =
+		    l->is_method && (isupper(ch) || ch == '-' || ch == '_');
+		l->is_token = l->is_token && is_of_token(ch);
+		break;
 	case LINE_GAP:
 		if (blank)
-			return true;
+			break;
 		l->part = LINE_TARGET;
 		l->is_path = ch == '/' || ch == '*';
 		break;
@@ -61,17 +89,64 @@ read_byte(struct line *l, int ch)
 	case LINE_REST:
 		break;
 	}
+	keep_last(l, ch);
 	l->scheme = match("://", l->scheme, ch);
 	l->is_path = l->is_path || (l->part == LINE_TARGET && l->scheme == 3);
 	l->scheme %= 3;
-	return true;
+}
+
+/* Whether the last word of the line is a version, as in "RTSP/1.0". */
+static enum version
+version_at_end(const struct line *l)
+{
+	size_t len = l->kept < LINE_LAST ? l->kept : LINE_LAST, at, letters = 0;
+	char text[LINE_LAST + 2] = "";
+	const char *number;
+
+	for (size_t i = 0; i < len; i++)
+		text[i] = (char)l->last[(l->kept - len + i) % LINE_LAST];
+	if (len > 0 && text[len - 1] == ' ')
+		text[--len] = '\0';
+	for (at = len; at > 0 && text[at - 1] != ' ';)
+		at--;
+	while (isalpha((unsigned char)text[at + letters]))
+		letters++;
+	number = text + at + letters + 1;
+	if (at == 0 || letters == 0 || number[-1] != '/' || *number == '\0' ||
+	    number[strspn(number, "0123456789.")] != '\0')
+		return VERSION_NONE;
+	return strncmp(text + at, "http/", 5) == 0 ? VERSION_HTTP
+						   : VERSION_OTHER;
+}
+
+static enum line_kind
+judge_whole(const struct line *l)
+{
+	enum version v = version_at_end(l);
+
+	return v == VERSION_HTTP ||
+		(l->is_method && l->is_path &&
+		    (v == VERSION_OTHER || l->part != LINE_REST))
+	    ? LINE_HTTP
+	    : LINE_OTHER;
+}
+
+/* How many bytes are read before the line is judged without its end. */
+static size_t
+most(const struct line *l)
+{
+	if (l->part == LINE_BEFORE)
+		return BLANKS_MAX;
+	return l->is_token ? WORD_LINE_MAX : ODD_LINE_MAX;
 }
 
 /*
  * A server may take more for HTTP than the standard allows: methods that nobody
- * knows, empty lines before them, other blanks than a space.  So each line with
- * a version of HTTP in it counts; and one with a method, a target and no
- * version, to which servers answer, too.
+ * knows or that are no text, empty lines before them, other blanks than a space,
+ * versions of other protocols.  So these count:
+ * - a line that begins with a token and has a version of HTTP anywhere;
+ * - any other that ends with one, which log lines and messages seldom do;
+ * - a method and a target, with a version of another protocol or with none.
  */
 enum line_kind
 line_read(struct line *l, const char *data, size_t len)
@@ -82,16 +157,16 @@ line_read(struct line *l, const char *data, size_t len)
 		int ch = (unsigned char)data[i];
 
 		if (ch == '\n' && l->part != LINE_BEFORE)
-			return l->is_method && l->is_path &&
-				l->part != LINE_REST
-			    ? LINE_HTTP
-			    : LINE_OTHER;
-		if (!read_byte(l, ch))
-			return LINE_OTHER;
+			return judge_whole(l);
+		read_byte(l, ch);
 		l->matched = match(WORD, l->matched, tolower(ch));
-		if (WORD[l->matched] == '\0')
-			return LINE_HTTP;
+		if (WORD[l->matched] == '\0') {
+			if (l->is_token)
+				return LINE_HTTP;
+			l->matched = 0;
+		}
+		if (l->bytes > most(l))
+			return l->part == LINE_BEFORE ? LINE_HTTP : LINE_OTHER;
 	}
-	l->bytes += len;
-	return l->bytes < LINE_BYTES_MAX ? LINE_MORE : LINE_OTHER;
+	return LINE_MORE;
 }

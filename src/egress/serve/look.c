@@ -13,10 +13,15 @@
 #include "web/http_request.h"
 
 enum {
-	TLS_FIRST = 0x14, /* types of records */
+	TLS_CHANGE_CIPHER = 0x14, /* types of records, and their length */
+	TLS_CHANGE_CIPHER_BYTES = 1,
+	TLS_ALERT = 0x15,
+	TLS_ALERT_BYTES = 2,
 	TLS_HANDSHAKE = 0x16,
-	TLS_LAST = 0x18,
-	TLS_MAJOR = 3,
+	TLS_CLIENT_HELLO =
+	    1,              /* type of a message, the first byte of a record */
+	TLS_MAJOR_MAX = 15, /* Go takes any version up to this one */
+	TLS_HEAD = 5,
 	HTTP_PORT = 80,
 	TLS_PORT = 443,
 	WORD_MS = 1000 /* for what follows a word of HTTP */
@@ -67,6 +72,30 @@ judge_line(const char *data, size_t len)
 	return len < SERVE_PEEK_MAX ? FIRST_MORE : FIRST_HTTP;
 }
 
+/*
+ * Whether the bytes begin a record of TLS, so far as there are some.  Binary
+ * protocols may begin with the same byte: MySQL's with the length of a message.
+ */
+static bool
+may_be_record(const uint8_t *bytes, size_t len)
+{
+	size_t length = len >= TLS_HEAD ? (size_t)bytes[3] << 8 | bytes[4] : 0;
+
+	if (len > 1 && bytes[1] > TLS_MAJOR_MAX)
+		return false;
+	switch (bytes[0]) {
+	case TLS_CHANGE_CIPHER:
+		return len < TLS_HEAD || length == TLS_CHANGE_CIPHER_BYTES;
+	case TLS_ALERT:
+		return len < TLS_HEAD || length == TLS_ALERT_BYTES;
+	case TLS_HANDSHAKE:
+		return len <= TLS_HEAD || length == 0 ||
+		    bytes[TLS_HEAD] == TLS_CLIENT_HELLO;
+	default:
+		return false;
+	}
+}
+
 /* Tells the protocol of the bytes, and in TLS also whether they are for the right host. */
 static enum first
 judge(struct conn *c, const char *data, size_t len, enum denial *why,
@@ -76,18 +105,15 @@ judge(struct conn *c, const char *data, size_t len, enum denial *why,
 
 	*why = DENIAL__MAX;
 	name[0] = '\0';
-	/* a server may skip a warning before the name, which we do not */
-	if (bytes[0] >= TLS_FIRST && bytes[0] <= TLS_LAST &&
-	    bytes[0] != TLS_HANDSHAKE) {
-		if (len == 1)
-			return FIRST_MORE;
-		if (bytes[1] == TLS_MAJOR) {
-			*why = is_checked(c) ? DENY_SERVER_NAME : DENIAL__MAX;
-			return FIRST_TLS;
-		}
-	}
-	if (bytes[0] != TLS_HANDSHAKE)
+	if (!may_be_record(bytes, len))
 		return judge_line(data, len);
+	if (len < TLS_HEAD)
+		return FIRST_MORE;
+	/* a server may skip a warning before the name, which we do not */
+	if (bytes[0] != TLS_HANDSHAKE) {
+		*why = is_checked(c) ? DENY_SERVER_NAME : DENIAL__MAX;
+		return FIRST_TLS;
+	}
 	switch (hello_check(c, data, len, name)) {
 	case HELLO_MORE:
 		return FIRST_MORE;
@@ -172,8 +198,8 @@ look_at(struct conn *c)
 bool
 look_waits(struct conn *c)
 {
-	bool waits =
-	    c->protocol == &LOOK && c->upstream == UPSTREAM_OPEN && !c->hasty;
+	bool waits = c->protocol == &LOOK && c->upstream == UPSTREAM_OPEN &&
+	    !c->hasty && !look_first(c);
 
 	c->hasty = c->hasty || waits;
 	return waits;

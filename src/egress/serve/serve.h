@@ -31,6 +31,8 @@ enum {
 	SERVE_FEW_CONNS = 64,         /* see serve_is_crowded() */
 	SERVE_TURN_BYTES = 32 * 1024, /* bytes of one read in a short turn */
 	SERVE_PEEK_MAX = 16 * 1024,   /* bytes that are looked at first */
+	SERVE_FIRST_MS = 30 * 1000,   /* for the client's first bytes */
+	SERVE_HALF_MS = 600 * 1000,   /* for one end, after the other's */
 	SERVE_TEXT_MAX = NETWORK_HOST_MAX + 128
 };
 
@@ -135,6 +137,8 @@ struct session {
 	void (*refilled)(struct session *s);
 };
 
+enum { LINE_LAST = 32 };
+
 /* How far a client's first line was read. */
 struct line {
 	enum {
@@ -146,10 +150,14 @@ struct line {
 		LINE_REST
 	} part;
 	bool is_method; /* the word may be one */
+	bool is_token;  /* the word has only characters of one */
 	bool is_path;   /* the target is one, or has a scheme */
 	size_t matched; /* letters of a version of HTTP */
 	size_t scheme;  /* the same of "://" */
-	size_t bytes;
+	size_t bytes;   /* before the word, then from the word on */
+	/* the last bytes from the word on; blanks in a row are one */
+	unsigned char last[LINE_LAST];
+	size_t kept; /* the next one's place is kept % LINE_LAST */
 };
 
 enum speaks {
@@ -180,6 +188,8 @@ struct conn {
 	int64_t id;         /* names it in messages to rows */
 	struct side client, server;
 	struct loop_timer timer; /* gives up then */
+	/* unless the client still reads: looks again after this time */
+	int64_t reader_ms, reader_until_ms;
 	enum speaks speaks;
 	const struct protocol *protocol; /* follows from `speaks` */
 	/* called when the server can be reached, or cannot */
@@ -191,6 +201,7 @@ struct conn {
 	bool unasked;   /* ... and rows does not know of it yet */
 	bool unchecked; /* the client may have told the server another name */
 	bool leaving;   /* has its last answer; what it sends is dropped */
+	bool cut;       /* ... which is not whole: it ends with a reset */
 	bool retries;   /* the server wants another ClientHello */
 	bool hasty;     /* the rest of a request is not waited for */
 	bool unsure;    /* `line` is still read, while its bytes pass */
@@ -361,11 +372,20 @@ void upstream_close(struct conn *c, bool reset);
 void conn_close(struct conn *c, bool reset);
 /* Has written its last bytes to the client: waits until they are read. */
 void conn_leave(struct conn *c);
+/*
+ * Ends in the middle of an answer: the client gets the bytes that have arrived,
+ * and then a reset, which says that there should be more.
+ */
+void conn_cut(struct conn *c);
 /* Ends the connection with a reason that the client can read, if it can. */
 void conn_deny(struct conn *c, enum denial why, const char *detail);
 /* The same when the server cannot be reached, which is no denial. */
 void conn_fail(struct conn *c, const char *why);
 void conn_give_up_after(struct conn *c, int64_t ms);
+/* The same, but not while the client still reads what it was sent. */
+void conn_wait_for_reader(struct conn *c, int64_t ms);
+/* The timer has fired: waits on for a reader, or closes. */
+void conn_give_up(struct conn *c);
 void protocol_end(struct conn *c);
 /*
  * Counts a request.  True: go on.  False: denied, or rows is asked and the next

@@ -19,6 +19,16 @@ static const struct {
 	{ TEXT("NO_SUCH\x1c/\x1cHTTP/"), LINE_HTTP },
 	{ TEXT("GET /hthttphttp/"), LINE_HTTP },
 	{ TEXT("PRI * HTTP/2.0\r\n"), LINE_HTTP },
+	/* a method that is no text */
+	{ TEXT("\0GET / HTTP/1.1\n"), LINE_HTTP },
+	{ TEXT("\x80 / HTTP/1.1\r\n"), LINE_HTTP },
+	{ TEXT("\xef\xbb\xbfGET / http/1.0 \t \r\n"), LINE_HTTP },
+	{ TEXT("(GET) / HTTP/1.1                                        \n"),
+	    LINE_HTTP },
+	/* a version of another protocol */
+	{ TEXT("GET /x RTSP/1.1\r\n"), LINE_HTTP },
+	{ TEXT("SOURCE /x  ICE/1.0 \r\n"), LINE_HTTP },
+	{ TEXT("DESCRIBE rtsp://host/ RTSP/1.0\r\n"), LINE_HTTP },
 	/* without a version */
 	{ TEXT("GET /x\r\n"), LINE_HTTP },
 	{ TEXT("NO-SUCH  /x \t\n"), LINE_HTTP },
@@ -33,11 +43,13 @@ static const struct {
 	{ TEXT("get /key\r\n"), LINE_OTHER },
 	{ TEXT("USER anonymous\r\n"), LINE_OTHER },
 	{ TEXT("CONNECT {}\r\n"), LINE_OTHER },
-	{ TEXT("DESCRIBE rtsp://host/ RTSP/1.0\r\n"), LINE_OTHER },
 	{ TEXT("/\r\n"), LINE_OTHER },
 	{ TEXT("SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"), LINE_OTHER },
-	{ TEXT("U\0\0\0GET / HTTP/1.1"), LINE_OTHER },
-	{ TEXT("\0GET / HTTP/1.1"), LINE_OTHER },
+	{ TEXT("U\0\0\0 'GET / HTTP/1.1'\n"), LINE_OTHER },
+	{ TEXT("<34>1 host app: \"GET / HTTP/1.1\" 200\n"), LINE_OTHER },
+	{ TEXT("{\"line\": \"GET / HTTP/1.1\"}\n"), LINE_OTHER },
+	{ TEXT("REGISTER sip:host SIP/2.0\r\n"), LINE_OTHER },
+	{ TEXT("U\0\0\0GET / HTTP/1.1"), LINE_MORE },
 	{ TEXT("003fgit-upload-pack /p\0host=x\0"), LINE_MORE },
 };
 
@@ -78,12 +90,37 @@ a_line_without_an_end_is_none(void **state)
 	assert_true(count * sizeof(many) > 1024 * 1024);
 }
 
+static void
+blanks_without_a_line_are_for_a_server_that_skips_them(void **state)
+{
+	static char many[8 * 1024];
+	struct line l = { .part = LINE_BEFORE };
+	enum line_kind is = LINE_MORE;
+	size_t count = 0;
+
+	(void)state;
+	memset(many, '\n', sizeof(many));
+	for (; is == LINE_MORE && count < 1000; count++)
+		is = line_read(&l, many, sizeof(many));
+	assert_int_equal(is, LINE_HTTP);
+	/* some of them are no part of the line behind them */
+	l = (struct line){ .part = LINE_BEFORE };
+	for (size_t i = 0; i + 2 < count; i++)
+		assert_int_equal(line_read(&l, many, sizeof(many)), LINE_MORE);
+	memset(many, 'a', sizeof(many));
+	for (size_t i = 0; i < 2 * count; i++)
+		assert_int_equal(line_read(&l, many, sizeof(many)), LINE_MORE);
+	assert_int_equal(line_read(&l, TEXT(" / HTTP/1.1\n")), LINE_HTTP);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_line_is_judged_however_it_arrives),
 		cmocka_unit_test(a_line_without_an_end_is_none),
+		cmocka_unit_test(
+		    blanks_without_a_line_are_for_a_server_that_skips_them),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
