@@ -206,13 +206,15 @@ port = int(sys.argv[1])
 s = socket.create_connection(("127.0.0.1" if port == 3128 else "api.example.com", port))
 s.sendall(bytes.fromhex(sys.argv[2]))
 try:
-    s.recv(1)
+    while s.recv(1000):
+        pass
 except OSError:
     pass
 open("/workspace/given-up-" + sys.argv[3], "w")
 """
 FIRSTS = {"a letter": (80, b"G"), "half a head": (80, b"GET / HTTP/1.1\r\nHost: "),
-          "half a hello": (443, b"\x16\x03\x01\x02"), "half a request to the proxy": (3128, b"GET ")}
+          "half a hello": (443, b"\x16\x03\x01\x02"), "half a request to the proxy": (3128, b"GET "),
+          "a tunnel without a word": (3128, b"CONNECT api.example.com:80 HTTP/1.1\r\n\r\n")}
 HALF_CLOSED = """
 import socket
 s = socket.create_connection(("api.example.com", 80))

@@ -145,6 +145,52 @@ def large_and_slow_answers_pass():
     ok(size < use["bytesIn"] < size * 1.01, "and bytes", use)
 
 
+READS_LATE = """
+import socket, sys, time
+path, wait, keep, shut = sys.argv[1], float(sys.argv[2]), sys.argv[3] == "keep", sys.argv[4] == "shut"
+s = socket.socket()
+s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+s.connect(("late.example.com", 80))
+s.sendall(("GET /%s HTTP/1.1\\r\\nHost: late.example.com\\r\\n%s\\r\\n" % (
+    path, "" if keep else "Connection: close\\r\\n")).encode())
+if shut:
+    s.shutdown(socket.SHUT_WR)
+time.sleep(wait)  # wait: longer than an answer that was read is kept, however slow all is
+got, how = 0, "end"
+try:
+    while not (keep and got > 2000000) and (more := s.recv(100000)):
+        got += len(more)
+except OSError as e:
+    how = type(e).__name__
+print(got > 2000000 if path == "whole" else got > 1000000, how)
+"""
+
+
+def who_reads_late_gets_all():
+    web = net.web("late.example.com")
+
+    def whole(handler, _):
+        send(handler, b"x" * 2000000)
+
+    def cut(handler, _):
+        handler.send_response(200)
+        handler.send_header("Content-Length", "2000000")
+        handler.end_headers()
+        handler.wfile.write(b"x" * 1000000)
+        handler.close_connection = True
+    web.pages.update({"/whole": whole, "/cut": cut})
+    sid = session("late.example.com")
+    expect(200, call("POST", at(sid, "/api/write"),
+                     {"path": "/workspace/late.py", "content": READS_LATE}))
+    for words, said, what in (
+            ("whole 3 close no", "True end", "the rest of a last answer"),
+            ("whole 3 keep no", "True end", "of another one"),
+            ("whole 3 close shut", "True end", "of one to a client that has said its end"),
+            ("cut 3 close no", "True ConnectionResetError", "what there is of a cut one"),
+            ("cut 0 close shut", "True ConnectionResetError", "also for one that reads at once")):
+        same(sh(sid, "/usr/bin/python3 late.py " + words)[1].strip(), said, what)
+
+
 def a_server_may_speak_first():
     server = net.echo("first.example.com", 2525, b"220 hello\r\n")
     sid = session("first.example.com:2525")
@@ -428,6 +474,7 @@ def all_ports_of_an_open_session_work():
 
 
 run([curl_works, a_name_says_why_it_has_no_address, large_and_slow_answers_pass,
+     who_reads_late_gets_all,
      a_server_may_speak_first, websockets_pass, git_works, git_works_over_ssh, pip_works,
      npm_works, node_works, java_works, go_works, everything_in_a_session_has_it,
      a_resolver_answers_over_tcp, an_address_may_be_allowed, all_ports_of_an_open_session_work,

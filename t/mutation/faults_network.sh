@@ -146,6 +146,27 @@ unit egress/resolver "an answer that was cut is asked for by TCP" egress/base/re
 egress floods "denials take all the room to rows" serve/deny.c \
 	's/ \|\| !tell_can\(s->of\)//' \
 	"a request waits while rows is slow"
-egress refused "a line that may be of HTTP passes unread" serve/look.c \
+egress protocols "a line that may be of HTTP passes unread" serve/look.c \
 	's/c->unsure = is == FIRST_UNSURE;/c->unsure = false;/' \
 	"in parts"
+unit egress/line "blanks without end hide a request" egress/serve/line.c \
+	's/return l->part == LINE_BEFORE \? LINE_HTTP : LINE_OTHER;/return LINE_OTHER;/' \
+	"blanks_without_a_line_are_for_a_server_that_skips_them"
+unit egress/line "a version of another protocol hides a request" egress/serve/line.c \
+	's/\(v == VERSION_OTHER \|\| l->part != LINE_REST\)/l->part != LINE_REST/' \
+	"a_line_is_judged_however_it_arrives"
+egress protocols "a warning of another version hides a hello" serve/look.c \
+	's/bytes\[1\] > TLS_MAJOR_MAX/bytes[1] != 3/' \
+	"a warning of version 1 before the hello of TLS: is refused"
+egress works "a client that reads late loses the rest" serve/end.c \
+	's/if \(unread && now < c->reader_until_ms\)/if (false)/' \
+	"the rest of a last answer"
+egress works "what arrived of a cut answer is lost" serve/http.c \
+	's/conn_cut\(c\);/conn_close(c, true);/' \
+	"what there is of a cut one"
+egress limits "a tunnel without a word stays" serve/look.c \
+	's/!c->hasty && !look_first\(c\);/!c->hasty;/' \
+	"first requests must be finished"
+unit egress/resolver "names share what a server could not do" egress/base/resolver.c \
+	's/ARES_FLAG_EDNS/0/' \
+	"a_name_of_an_old_server_changes_nothing_for_others"

@@ -21,10 +21,8 @@
 #include "egress/serve/serve.h"
 
 enum {
-	FIRST_MS = 30 * 1000, /* for the client's first bytes */
-	HALF_MS = 600 * 1000, /* for one end, after the other's */
-	ACCEPTS = 64,         /* in a row */
-	TENANT_SHARE = 2,     /* a tenant has at most 1/2 of all connections */
+	ACCEPTS = 64,     /* in a row */
+	TENANT_SHARE = 2, /* a tenant has at most 1/2 of all connections */
 };
 
 struct conn *
@@ -67,9 +65,12 @@ step_leaving(struct conn *c)
 	if (side_flush(&c->client) == 0)
 		n = side_read(&c->client, g->read_buffer,
 		    sizeof(g->read_buffer));
-	if (n < 0 || c->client.ended ||
-	    side_watch(&g->loop, &c->client, true) < 0)
-		conn_close(c, n < 0);
+	if (n < 0)
+		conn_close(c, true);
+	else if (c->client.ended && !c->cut && !side_pending(&c->client))
+		conn_close(c, false);
+	else if (side_watch(&g->loop, &c->client, true) < 0)
+		conn_close(c, true);
 }
 
 /* Watches both sides for what can be done next. */
@@ -120,8 +121,9 @@ conn_step(struct conn *c)
 		conn_close(c, rc < 0);
 		return;
 	}
-	if (c->protocol == &RELAY && (c->client.ended || c->server.ended))
-		conn_give_up_after(c, HALF_MS);
+	if ((c->protocol == &RELAY || c->protocol == &LOOK) &&
+	    (c->client.ended || c->server.ended))
+		conn_give_up_after(c, SERVE_HALF_MS);
 }
 
 /* The connection to the server has changed. */
@@ -152,7 +154,7 @@ on_time(struct loop_timer *t)
 	if (look_waits(c))
 		conn_step(c);
 	else
-		conn_close(c, true);
+		conn_give_up(c);
 }
 
 static void
@@ -304,7 +306,7 @@ begin_conn(struct listener *l, int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	if (serve_is_crowded(g))
 		side_save_memory(&c->client);
-	conn_give_up_after(c, FIRST_MS);
+	conn_give_up_after(c, SERVE_FIRST_MS);
 	known = find_address(l, fd, &to, &c->port);
 	if (l->kind != LISTENER_PROXY)
 		known = find_host(c, &to) && known;

@@ -7,7 +7,8 @@
 #include "egress/serve/serve.h"
 
 enum {
-	LEAVE_MS = 2000,  /* for the client to read its last answer */
+	LEAVE_MS = 2000,  /* for the client to end, after it has all bytes */
+	CUT_MS = 100,     /* how often is looked whether it has */
 	COUNTING_MAX = 8, /* requests of a tenant; the queue is for all */
 	STATUS_BAD_GATEWAY = 502
 };
@@ -50,7 +51,29 @@ conn_close(struct conn *c, bool reset)
 void
 conn_give_up_after(struct conn *c, int64_t ms)
 {
+	c->reader_ms = 0;
 	loop_set(&c->of->of->loop, &c->timer, clock_ms() + ms);
+}
+
+void
+conn_wait_for_reader(struct conn *c, int64_t ms)
+{
+	conn_give_up_after(c, ms);
+	c->reader_ms = ms;
+	c->reader_until_ms = clock_ms() + SERVE_HALF_MS;
+}
+
+/* A reset would take bytes away that the client has not read yet. */
+void
+conn_give_up(struct conn *c)
+{
+	int64_t now = clock_ms();
+	bool unread = c->reader_ms > 0 && side_unread(&c->client);
+
+	if (unread && now < c->reader_until_ms)
+		loop_set(&c->of->of->loop, &c->timer, now + c->reader_ms);
+	else
+		conn_close(c, c->reader_ms == 0 || c->cut || unread);
 }
 
 /* The client may still send: a reset would make it lose our last bytes. */
@@ -62,12 +85,26 @@ conn_leave(struct conn *c)
 	c->leaving = true;
 	c->waiting = false;
 	upstream_close(c, true);
-	conn_give_up_after(c, LEAVE_MS);
+	conn_wait_for_reader(c, LEAVE_MS);
 	if (side_finish(&c->client) < 0)
 		conn_close(c, true);
 	else if (c->client.ended && !side_pending(&c->client))
 		conn_close(c, false);
 	else if (side_watch(&g->loop, &c->client, true) < 0)
+		conn_close(c, true);
+}
+
+void
+conn_cut(struct conn *c)
+{
+	struct egress *g = c->of->of;
+
+	c->leaving = c->cut = true;
+	c->waiting = false;
+	upstream_close(c, true);
+	conn_wait_for_reader(c, CUT_MS);
+	if (side_flush(&c->client) < 0 ||
+	    side_watch(&g->loop, &c->client, true) < 0)
 		conn_close(c, true);
 }
 

@@ -201,6 +201,8 @@ open_tunnel(struct conn *c)
 	if (side_write(&c->client, OPEN, sizeof(OPEN) - 1) < 0)
 		return -1;
 	c->speaks = SPEAKS_UNKNOWN;
+	if (look_first(c))
+		conn_give_up_after(c, SERVE_FIRST_MS);
 	return 0;
 }
 
@@ -227,6 +229,8 @@ begin_exchange(struct conn *c)
 		.keep_alive = h->keep,
 		.no_chunks = r->parser.http_minor == 0 });
 	h->stage = STAGE_EXCHANGE;
+	if (c->client.hung_up)
+		conn_give_up_after(c, HUNG_UP_MS);
 	if (r->wants_continue &&
 	    side_write(&c->client, CONTINUE, sizeof(CONTINUE) - 1) < 0)
 		return -1;
@@ -343,7 +347,7 @@ end_exchange(struct conn *c)
 	http_reply_begin(&h->reply, (struct http_reply_to){ 0 });
 	h->stage = STAGE_HEAD;
 	forget_room(h);
-	conn_give_up_after(c, IDLE_MS);
+	conn_wait_for_reader(c, IDLE_MS);
 	return 1;
 }
 
@@ -418,8 +422,11 @@ pass_down(struct conn *c)
 				c->http->stage = STAGE_ASK;
 				return 1;
 			}
-			conn_fail(c,
-			    "the server's response is cut short or not HTTP");
+			if (c->http->reply.started)
+				conn_cut(c);
+			else
+				conn_fail(c,
+				    "the server's response is cut short or not HTTP");
 			return 0;
 		}
 	}

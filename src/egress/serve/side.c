@@ -4,10 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <openssl/err.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -43,6 +45,15 @@ bool
 side_pending(const struct side *s)
 {
 	return s->sent < s->out.len;
+}
+
+bool
+side_unread(const struct side *s)
+{
+	int kept = 0;
+
+	return side_pending(s) ||
+	    (ioctl(s->fd, SIOCOUTQ, &kept) == 0 && kept > 0);
 }
 
 /* ---- with TLS; each returns bytes, 0 for "not now", or -1 */

@@ -81,6 +81,8 @@ int side_finish(struct side *s);
 void side_wait_for(struct side *s, size_t bytes);
 
 bool side_pending(const struct side *s);
+/* Whether the peer has not taken all bytes yet, ours or the kernel's. */
+bool side_unread(const struct side *s);
 
 /*
  * Watches for what the side waits for: room to write what is kept and, if
