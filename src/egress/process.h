@@ -22,6 +22,11 @@ TAILQ_HEAD(attached_list, attached);
 struct rows_process {
 	const struct conf *conf;
 	struct store *store;
+	/*
+	 * Only listens.  A statement would read notifications, too, so that
+	 * nothing wakes us for them, and would connect anew without a word.
+	 */
+	struct store *listener;
 	struct control ctl;
 	struct loop loop;
 	struct loop_watch listen_watch, database_watch, serve_watch;

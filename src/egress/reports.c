@@ -154,7 +154,7 @@ static const struct op {
 static bool
 has_database(struct rows_process *p)
 {
-	return listen_fd(p->store) >= 0;
+	return listen_fd(p->listener) >= 0;
 }
 
 /* False: it could not be written, and is kept. */

@@ -178,7 +178,7 @@ on_database(struct loop_watch *w, uint32_t events)
 	struct err e = { 0 };
 
 	(void)events;
-	if (listen_take(p->store, on_told, p, &e) < 0)
+	if (listen_take(p->listener, on_told, p, &e) < 0)
 		lose_database(p, &e);
 }
 
@@ -195,9 +195,10 @@ begin(struct rows_process *p, struct err *e)
 	    control_open(p->conf, p->store, &p->ctl, e) < 0 ||
 	    STORE_RUN(p->store, STMT_EGRESS_STOPPED, NULL, e,
 		p->conf->host_name) < 0 ||
-	    authority_send(p, e) < 0 || listen_begin(p->store, CHANNEL, e) < 0)
+	    authority_send(p, e) < 0 ||
+	    listen_begin(p->listener, CHANNEL, e) < 0)
 		return -1;
-	if (loop_watch(&p->loop, &p->database_watch, listen_fd(p->store),
+	if (loop_watch(&p->loop, &p->database_watch, listen_fd(p->listener),
 		EPOLLIN) < 0)
 		return err_errno(e, "epoll");
 	follow_all(p);
@@ -300,12 +301,13 @@ close_all(struct rows_process *p)
 		lose_serve(p);
 	}
 	reports_close(p);
-	if (listen_fd(p->store) >= 0 &&
+	if (listen_fd(p->listener) >= 0 &&
 	    STORE_RUN(p->store, STMT_EGRESS_STOPPED, NULL, &e,
 		p->conf->host_name) < 0)
 		log_err(LOG_WARN, "stopped", &e);
 	mem_close_fd(&p->listen_fd);
 	store_free(p->store);
+	store_free(p->listener);
 	buf_free(&p->log);
 	loop_close(&p->loop);
 }
@@ -336,6 +338,7 @@ rows_run(const struct conf *conf, struct err *e)
 	reports_open(&p);
 	write_log_request(&p);
 	p.store = store_new(conf->database, &STORE);
+	p.listener = store_new(conf->database, &STORE);
 	rc = begin(&p, e);
 	if (rc < 0 && e->code == CODE_DATABASE_UNAVAILABLE) {
 		lose_database(&p, e); /* tried again soon */

@@ -47,6 +47,25 @@ def a_locked_row_keeps_nobody_waiting():
     denials.tell("not_allowed", "denied.example.com", 0, "and told")
 
 
+def a_change_is_heard_while_a_statement_waits():
+    """The notification arrives when rows waits for an answer of the database."""
+    busy, other = session("api.example.com"), session("api.example.com")
+    same((fetch(busy)[0], fetch(other)[0]), (0, 0), "both have a network")
+    until("counts", lambda: service.get(busy)["network"]["requests"] == 1)
+    lock = service.psql_idle()
+    lock.ask("BEGIN; SELECT FROM network_use WHERE session_id = :'v1' FOR UPDATE", [busy])
+    try:
+        fetch(busy)
+        until("a statement waits", lambda: service.value(
+            "SELECT count(*) FROM pg_stat_activity WHERE application_name = 'sandlease-egress'"
+            " AND wait_event_type = 'Lock'") == "1")
+        service.sql("UPDATE session SET network = '{\"mode\": \"none\"}' WHERE id = :'v1'", other)
+    finally:
+        lock.end()
+    until("the change", lambda: fetch(other)[0] == 6)
+    ok(True, "it counts all the same")
+
+
 def denials_are_told_in_order_when_their_row_is_free_again():
     sid = session("api.example.com")
     expect(200, call("POST", at(sid, "/api/write"), {"path": "/tmp/ask.py", "content": """
@@ -240,7 +259,7 @@ def a_list_may_have_any_number_of_ports():
     denials.tell("not_allowed", "ports.example.com", 7099, "and told")
 
 
-run([a_locked_row_keeps_nobody_waiting,
+run([a_locked_row_keeps_nobody_waiting, a_change_is_heard_while_a_statement_waits,
      denials_are_told_in_order_when_their_row_is_free_again,
      what_happens_without_the_database_is_told_later, counts_outlive_egress,
      a_port_that_a_program_has_taken_is_told,
