@@ -12,7 +12,7 @@ import internet  # noqa: E402
 import service  # noqa: E402
 
 service.begin(internet.settings(), egress=True)
-from network import change, egress, egress_was_well, ok, same, session, sh  # noqa: E402
+from network import Denials, change, egress, egress_was_well, ok, same, session, sh  # noqa: E402
 from service import at, call, expect, until  # noqa: E402
 from tap import run  # noqa: E402
 
@@ -147,5 +147,61 @@ def clients_that_do_not_read_take_little_memory():
     ok(sent < 3 << 20, "a server can send this much, and then waits: %d bytes" % sent)
 
 
+# Asks, says its end, reads nothing; goes when it is told to.
+UNREAD = """
+import os, socket, sys, time
+path, count = sys.argv[1], int(sys.argv[2])
+all = []
+for i in range(count):
+    s = socket.create_connection(("unread.example.com", 80))
+    all.append(s)
+    try:
+        s.sendall(("GET %s HTTP/1.1\\r\\nHost: unread.example.com\\r\\n"
+                   "Connection: close\\r\\n\\r\\n" % path).encode())
+        s.shutdown(socket.SHUT_WR)
+    except OSError:
+        pass
+    time.sleep(0.02)  # wait: the server should have answered, so that only the answers count
+open("/workspace/asked", "w")
+while not os.path.exists("/workspace/go"):
+    time.sleep(0.1)  # wait: a poll
+"""
+
+
+def answers_that_nobody_reads_count():
+    def whole(handler, _):
+        handler.send_response(200)
+        handler.send_header("Content-Length", "200000")
+        handler.end_headers()
+        handler.wfile.write(b"x" * 200000)
+
+    def cut(handler, _):
+        handler.send_response(200)
+        handler.send_header("Content-Length", "900000")
+        handler.end_headers()
+        handler.wfile.write(b"x" * 200000)
+        handler.close_connection = True
+    net.web("unread.example.com").pages.update({"/unread": whole, "/unread-cut": cut})
+    sid = session("unread.example.com")
+    expect(200, call("POST", at(sid, "/api/write"),
+                     {"path": "/workspace/unread.py", "content": UNREAD}))
+    serve = egress()[1]
+
+    def descriptors():
+        return len(os.listdir("/proc/%d/fd" % serve))
+    before = descriptors()
+    for path in ("/unread", "/unread-cut"):
+        denials = Denials(sid)
+        sh(sid, "rm -f asked go")
+        expect(200, call("POST", at(sid, "/api/process/start"), {
+            "command": "/usr/bin/python3 unread.py %s 300" % path}))
+        until("all have asked", lambda: sh(sid, "test -e asked")[0] == 0)
+        denials.tell("too_many_connections", "unread.example.com", 80, path + " counts")
+        sh(sid, "touch go")
+        until("they are gone", lambda: descriptors() <= before)
+        ok(True, "until its clients are gone")
+
+
 run([others_do_not_wait_for_a_flood, clients_that_do_not_read_take_little_memory,
-     denials_leave_room_for_what_is_counted, egress_was_well])
+     denials_leave_room_for_what_is_counted, answers_that_nobody_reads_count,
+     egress_was_well])

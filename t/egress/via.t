@@ -27,6 +27,9 @@ class Proxy(socketserver.StreamRequestHandler):
             pass
         self.server.asked.append(line.split()[1])
         host, port = line.split()[1].rsplit(":", 1)
+        if host == "half.example.com":
+            self.wfile.write(b"HTTP/1.1 200 ")
+            return
         if host not in ADDRESSES:
             self.wfile.write(b"HTTP/1.1 403 Forbidden\r\nContent-Length: 4\r\n\r\nno!\n")
             return
@@ -56,7 +59,8 @@ ADDRESSES = {"api.example.com": net.zone.names.pop("api.example.com")[0]}
 
 
 def servers_are_reached_through_it():
-    sid = session("api.example.com", "api.example.com:7000", "lost.example.com")
+    sid = session("api.example.com", "api.example.com:7000", "lost.example.com",
+                  "half.example.com")
     same(sh(sid, "curl -sS http://api.example.com/a")[1], "GET api.example.com /a\n", "HTTP")
     same(sh(sid, "curl -skS https://api.example.com/b")[1], "GET api.example.com /b\n", "TLS")
     same(python(sid, "import socket\ns = socket.create_connection(('api.example.com', 7000))\n"
@@ -67,6 +71,8 @@ def servers_are_reached_through_it():
     out = sh(sid, "curl -sS http://lost.example.com/")[1]
     ok("network_failed: lost.example.com: the site's proxy refuses it" in out,
        "a refusal is told", out)
+    out = sh(sid, "curl -sS -m 20 http://half.example.com/")[1]
+    ok("the site's proxy refuses it" in out, "half an answer is one, at once", out)
 
 
 def the_policy_still_decides():

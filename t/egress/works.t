@@ -5,6 +5,7 @@ import hashlib
 import io
 import json
 import os
+import socketserver
 import subprocess
 import sys
 import tarfile
@@ -189,6 +190,33 @@ def who_reads_late_gets_all():
             ("cut 3 close no", "True ConnectionResetError", "what there is of a cut one"),
             ("cut 0 close shut", "True ConnectionResetError", "also for one that reads at once")):
         same(sh(sid, "/usr/bin/python3 late.py " + words)[1].strip(), said, what)
+
+
+class Early(socketserver.BaseRequestHandler):
+    """Answers when the head is there, and closes with the body unread."""
+
+    def handle(self):
+        self.request.recv(1000)
+        self.request.sendall(b"HTTP/1.1 413 Too Large\r\nContent-Length: 4\r\n\r\nno!\n")
+
+
+def an_early_answer_arrives():
+    address = net.name("early.example.com", net.host())
+    net.serve(internet.Threading((address, 80), Early))
+    sid = session("early.example.com")
+    out = python(sid, "import socket\nfor i in range(10):\n"
+                      "    s = socket.create_connection(('early.example.com', 80))\n"
+                      "    try:\n"
+                      "        s.sendall(b'POST / HTTP/1.1\\r\\nHost: early.example.com\\r\\n'\n"
+                      "                  b'Content-Length: 5000000\\r\\n\\r\\n' + b'x' * 5000000)\n"
+                      "    except OSError:\n        pass\n"
+                      "    said = b''\n"
+                      "    try:\n"
+                      "        while b'no!' not in said and (more := s.recv(1000)):\n"
+                      "            said += more\n"
+                      "    except OSError as e:\n        said = repr(e).encode()\n"
+                      "    print(said[9:12], b'Connection: close' in said)\n")
+    same(out.splitlines(), ["b'413' True"] * 10, "and says that it is the last one")
 
 
 def a_server_may_speak_first():
@@ -474,7 +502,7 @@ def all_ports_of_an_open_session_work():
 
 
 run([curl_works, a_name_says_why_it_has_no_address, large_and_slow_answers_pass,
-     who_reads_late_gets_all,
+     who_reads_late_gets_all, an_early_answer_arrives,
      a_server_may_speak_first, websockets_pass, git_works, git_works_over_ssh, pip_works,
      npm_works, node_works, java_works, go_works, everything_in_a_session_has_it,
      a_resolver_answers_over_tcp, an_address_may_be_allowed, all_ports_of_an_open_session_work,

@@ -170,3 +170,15 @@ egress limits "a tunnel without a word stays" serve/look.c \
 unit egress/resolver "names share what a server could not do" egress/base/resolver.c \
 	's/ARES_FLAG_EDNS/0/' \
 	"a_name_of_an_old_server_changes_nothing_for_others"
+egress failures "notifications are read by statements, too" rows.c \
+	's/p\.listener = store_new\(conf->database, &STORE\);/p.listener = p.store;/' \
+	"a change is heard while a statement waits"
+egress floods "answers that nobody reads are not counted" serve/conn.c \
+	's/else if \(c->client\.ended && !side_unread\(&c->client\)\)/else if (c->client.ended)/' \
+	"/unread counts"
+egress via "half an answer of the proxy is waited for" serve/via.c \
+	's/ && !side_has_end\(&c->server\)//' \
+	"half an answer is one, at once"
+egress works "an early answer is lost" serve/http.c \
+	's/^\t\t\th->unheard = true;$/\t\t\treturn -1;/' \
+	"and says that it is the last one"

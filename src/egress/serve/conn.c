@@ -23,6 +23,7 @@
 enum {
 	ACCEPTS = 64,     /* in a row */
 	TENANT_SHARE = 2, /* a tenant has at most 1/2 of all connections */
+	OVER_MS = 1000    /* how often is looked whether all bytes were read */
 };
 
 struct conn *
@@ -67,8 +68,8 @@ step_leaving(struct conn *c)
 		    sizeof(g->read_buffer));
 	if (n < 0)
 		conn_close(c, true);
-	else if (c->client.ended && !c->cut && !side_pending(&c->client))
-		conn_close(c, false);
+	else if (c->client.ended && !side_unread(&c->client))
+		conn_close(c, c->cut);
 	else if (side_watch(&g->loop, &c->client, true) < 0)
 		conn_close(c, true);
 }
@@ -117,8 +118,16 @@ conn_step(struct conn *c)
 		conn_step(c);
 		return;
 	}
-	if (rc < 0 || is_over(c) || watch_sides(c) < 0) {
-		conn_close(c, rc < 0);
+	if (rc < 0 || watch_sides(c) < 0) {
+		conn_close(c, true);
+		return;
+	}
+	/* bytes that the kernel still has to send keep the connection */
+	if (is_over(c)) {
+		if (side_unread(&c->client) || side_unread(&c->server))
+			conn_wait_for_reader(c, OVER_MS);
+		else
+			conn_close(c, false);
 		return;
 	}
 	if ((c->protocol == &RELAY || c->protocol == &LOOK) &&

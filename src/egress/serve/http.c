@@ -229,9 +229,10 @@ begin_exchange(struct conn *c)
 		.keep_alive = h->keep,
 		.no_chunks = r->parser.http_minor == 0 });
 	h->stage = STAGE_EXCHANGE;
+	h->unheard = false;
 	if (c->client.hung_up)
 		conn_give_up_after(c, HUNG_UP_MS);
-	if (r->wants_continue &&
+	if (r->wants_continue && r->parser.http_minor > 0 &&
 	    side_write(&c->client, CONTINUE, sizeof(CONTINUE) - 1) < 0)
 		return -1;
 	return side_write(&c->server, out.data, out.len) < 0 ? -1 : 1;
@@ -324,8 +325,10 @@ pass_up(struct conn *c)
 			refuse_request(c);
 			return 0;
 		}
-		if (side_write(&c->server, out.data, out.len) < 0)
-			return -1;
+		if (side_write(&c->server, out.data, out.len) < 0) {
+			h->unheard = true;
+			return 0;
+		}
 	}
 	return 0;
 }
@@ -387,6 +390,8 @@ hear_server(struct conn *c, enum http_reply_verdict *v, bool *more)
 			conn_give_up_after(c, HUNG_UP_MS);
 		c->of->use.bytes_in += n;
 		budget_take(c->of, (size_t)n);
+		/* an answer before the end of the request is the last one */
+		h->reply.to.keep_alive = h->keep && h->request.complete;
 		*v =
 		    http_reply_take(&h->reply, g->read_buffer, (size_t)n, &out);
 	} else if (n < 0) {
@@ -436,7 +441,11 @@ pass_down(struct conn *c)
 static int
 step_exchange(struct conn *c)
 {
-	if (side_flush(&c->server) < 0 || pass_up(c) < 0)
+	struct http *h = c->http;
+
+	if (side_flush(&c->server) < 0)
+		h->unheard = true;
+	if (!h->unheard && pass_up(c) < 0)
 		return -1;
 	return c->of != NULL && !c->leaving ? pass_down(c) : 0;
 }
@@ -478,7 +487,7 @@ wants_client(struct conn *c)
 	if (h->stage == STAGE_HEAD)
 		return true;
 	return h->stage == STAGE_EXCHANGE && !h->request.complete &&
-	    !side_pending(&c->server) && budget_left(c->of);
+	    !h->unheard && !side_pending(&c->server) && budget_left(c->of);
 }
 
 static bool

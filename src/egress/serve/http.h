@@ -22,9 +22,10 @@ struct http {
 	struct buf in; /* bytes of the client that are not parsed yet */
 	enum stage stage;
 	enum http_kind kind;
-	bool keep;   /* the client may send another request */
-	bool paid;   /* this request is counted */
-	bool reused; /* the server has answered on this connection before */
+	bool keep;    /* the client may send another request */
+	bool paid;    /* this request is counted */
+	bool reused;  /* the server has answered on this connection before */
+	bool unheard; /* the server takes no more; it may have answered */
 };
 
 /* ---- target.c */

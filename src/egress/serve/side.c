@@ -47,13 +47,32 @@ side_pending(const struct side *s)
 	return s->sent < s->out.len;
 }
 
+static int
+tcp_state(const struct side *s)
+{
+	struct tcp_info info;
+	socklen_t len = sizeof(info);
+
+	return getsockopt(s->fd, IPPROTO_TCP, TCP_INFO, &info, &len) < 0
+	    ? TCP_CLOSE
+	    : info.tcpi_state;
+}
+
 bool
 side_unread(const struct side *s)
 {
 	int kept = 0;
 
-	return side_pending(s) ||
-	    (ioctl(s->fd, SIOCOUTQ, &kept) == 0 && kept > 0);
+	/* bytes for a peer that has reset the connection are counted on */
+	return s->fd >= 0 && tcp_state(s) != TCP_CLOSE &&
+	    (side_pending(s) ||
+		(ioctl(s->fd, SIOCOUTQ, &kept) == 0 && kept > 0));
+}
+
+bool
+side_has_end(const struct side *s)
+{
+	return tcp_state(s) != TCP_ESTABLISHED;
 }
 
 /* ---- with TLS; each returns bytes, 0 for "not now", or -1 */

@@ -83,6 +83,8 @@ void side_wait_for(struct side *s, size_t bytes);
 bool side_pending(const struct side *s);
 /* Whether the peer has not taken all bytes yet, ours or the kernel's. */
 bool side_unread(const struct side *s);
+/* Whether the peer's end has arrived, perhaps behind bytes that were not read. */
+bool side_has_end(const struct side *s);
 
 /*
  * Watches for what the side waits for: room to write what is kept and, if

@@ -86,7 +86,8 @@ via_answer(struct conn *c)
 
 		setsockopt(c->server.fd, SOL_SOCKET, SO_RCVLOWAT, &low,
 		    sizeof(low));
-		return n > 0 && n < HEAD_MAX ? 0 : -1;
+		return n > 0 && n < HEAD_MAX && !side_has_end(&c->server) ? 0
+									  : -1;
 	}
 	len = (size_t)(end - data) + 4;
 	if (recv(c->server.fd, data, len, 0) != (ssize_t)len ||
