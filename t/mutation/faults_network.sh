@@ -174,7 +174,7 @@ egress failures "notifications are read by statements, too" rows.c \
 	's/p\.listener = store_new\(conf->database, &STORE\);/p.listener = p.store;/' \
 	"a change is heard while a statement waits"
 egress floods "answers that nobody reads are not counted" serve/conn.c \
-	's/else if \(c->client\.ended && !side_unread\(&c->client\)\)/else if (c->client.ended)/' \
+	's/else if \(c->client\.ended && !c->cut && side_may_go\(&c->client\)\)/else if (c->client.ended)/' \
 	"/unread counts"
 egress via "half an answer of the proxy is waited for" serve/via.c \
 	's/ && !side_has_end\(&c->server\)//' \

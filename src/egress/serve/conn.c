@@ -68,8 +68,8 @@ step_leaving(struct conn *c)
 		    sizeof(g->read_buffer));
 	if (n < 0)
 		conn_close(c, true);
-	else if (c->client.ended && !side_unread(&c->client))
-		conn_close(c, c->cut);
+	else if (c->client.ended && !c->cut && side_may_go(&c->client))
+		conn_close(c, false);
 	else if (side_watch(&g->loop, &c->client, true) < 0)
 		conn_close(c, true);
 }
@@ -124,10 +124,10 @@ conn_step(struct conn *c)
 	}
 	/* bytes that the kernel still has to send keep the connection */
 	if (is_over(c)) {
-		if (side_unread(&c->client) || side_unread(&c->server))
-			conn_wait_for_reader(c, OVER_MS);
-		else
+		if (side_may_go(&c->client) && side_may_go(&c->server))
 			conn_close(c, false);
+		else
+			conn_wait_for_reader(c, OVER_MS);
 		return;
 	}
 	if ((c->protocol == &RELAY || c->protocol == &LOOK) &&

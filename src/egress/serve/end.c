@@ -69,7 +69,7 @@ conn_give_up(struct conn *c)
 {
 	int64_t now = clock_ms();
 	bool unread = c->reader_ms > 0 &&
-	    (side_unread(&c->client) || side_unread(&c->server));
+	    side_unread(&c->client) + side_unread(&c->server) > 0;
 
 	if (unread && now < c->reader_until_ms)
 		loop_set(&c->of->of->loop, &c->timer, now + c->reader_ms);
@@ -89,7 +89,7 @@ conn_leave(struct conn *c)
 	conn_wait_for_reader(c, LEAVE_MS);
 	if (side_finish(&c->client) < 0)
 		conn_close(c, true);
-	else if (c->client.ended && !side_unread(&c->client))
+	else if (c->client.ended && side_may_go(&c->client))
 		conn_close(c, false);
 	else if (side_watch(&g->loop, &c->client, true) < 0)
 		conn_close(c, true);

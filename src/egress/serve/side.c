@@ -15,7 +15,10 @@
 
 #include "common/mem.h"
 
-enum { UNSENT_MAX = 128 * 1024 };
+enum {
+	UNSENT_MAX = 128 * 1024,
+	ORPHAN_MAX = 16 * 1024 /* bytes that the kernel may send without us */
+};
 
 void
 side_open(struct side *s, int fd, void *owner,
@@ -58,15 +61,22 @@ tcp_state(const struct side *s)
 	    : info.tcpi_state;
 }
 
-bool
+size_t
 side_unread(const struct side *s)
 {
 	int kept = 0;
 
 	/* bytes for a peer that has reset the connection are counted on */
-	return s->fd >= 0 && tcp_state(s) != TCP_CLOSE &&
-	    (side_pending(s) ||
-		(ioctl(s->fd, SIOCOUTQ, &kept) == 0 && kept > 0));
+	if (s->fd < 0 || tcp_state(s) == TCP_CLOSE ||
+	    ioctl(s->fd, SIOCOUTQ, &kept) < 0)
+		return 0;
+	return s->out.len - s->sent + (size_t)kept;
+}
+
+bool
+side_may_go(const struct side *s)
+{
+	return !side_pending(s) && side_unread(s) <= ORPHAN_MAX;
 }
 
 bool

@@ -81,8 +81,13 @@ int side_finish(struct side *s);
 void side_wait_for(struct side *s, size_t bytes);
 
 bool side_pending(const struct side *s);
-/* Whether the peer has not taken all bytes yet, ours or the kernel's. */
-bool side_unread(const struct side *s);
+/* How many bytes the peer has not taken yet, ours and the kernel's. */
+size_t side_unread(const struct side *s);
+/*
+ * Whether the kernel can be left alone with the rest.  Much of it must count for
+ * the limits of its session; a little waits only for the peer to confirm it.
+ */
+bool side_may_go(const struct side *s);
 /* Whether the peer's end has arrived, perhaps behind bytes that were not read. */
 bool side_has_end(const struct side *s);
 
