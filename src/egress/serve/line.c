@@ -7,8 +7,7 @@
 enum {
 	WORD_LINE_MAX = 2 * 1024 * 1024, /* no server takes a longer line */
 	ODD_LINE_MAX = 64 * 1024,        /* the same, if its word is no token */
-	BLANKS_MAX =
-	    64 * 1024 /* some servers skip any number before the line */
+	BLANKS_MAX = 64 * 1024 /* before it; some servers skip any number */
 };
 
 enum version { VERSION_NONE, VERSION_HTTP, VERSION_OTHER };
