@@ -126,6 +126,7 @@ export const listEvents = (id, after, signal) =>
 	call("GET", `${at(id)}/events?limit=1000&after=${after}`, undefined, { signal });
 export const changeSession = (id, body) => call("PATCH", at(id), body);
 export const listPresets = () => call("GET", "/presets");
+export const listProfiles = () => call("GET", "/profiles");
 export const deleteSession = (id) => call("DELETE", at(id));
 export const resumeSession = (id) => call("POST", `${at(id)}/resume`, {});
 export const sleepSession = (id, suspend = false) =>

@@ -10,15 +10,22 @@ function choice(name, label) {
 		el("input", { type: "checkbox", name }), label);
 }
 
-/* A text, with those that other sessions have as suggestions. */
+async function suggestTypes(list, known) {
+	const { profiles } = await api.listProfiles().catch(() => ({ profiles: [] }));
+	const types = new Set([...profiles.map((p) => p.agentType), ...known]);
+	list.append(...[...types].map((type) => el("option", { value: type })));
+}
+
+/* A text, with profiles and the types of other sessions as suggestions. */
 function agentTypeField(known) {
 	const control = el("input", {
 		autocomplete: "off", maxlength: "64", list: "agent-types", placeholder: "reviewer",
 	});
 	const node = field("agentType", "Agent type", control,
-		"Optional. A word of your choice that tells your sessions apart.");
-	node.append(el("datalist", { id: "agent-types" },
-		...known.map((type) => el("option", { value: type }))));
+		"Optional. A type with a profile has its limits and its network.");
+	const list = el("datalist", { id: "agent-types" });
+	node.append(list);
+	suggestTypes(list, known);
 	return node;
 }
 

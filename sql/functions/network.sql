@@ -14,12 +14,25 @@ RETURNS jsonb LANGUAGE sql STABLE AS $$
     ELSE p_policy END
 $$;
 
--- The session's own policy, or its org's default.
+-- The policy that a session asks for: its own, else its profile's, else its org's.  The
+-- number of requests may come from limits, too.
+CREATE OR REPLACE FUNCTION network_choose(s session, f profile, p_org jsonb)
+RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_own  jsonb := coalesce(s.network, f.network, p_org, '{"mode": "none"}');
+    v_most bigint := coalesce(
+        least((s.network->>'maxRequests')::bigint, (s.limits->>'networkRequests')::bigint),
+        (f.limits->>'networkRequests')::bigint);
+BEGIN
+    RETURN CASE WHEN v_most IS NULL OR v_own->>'mode' = 'none' THEN v_own
+                ELSE v_own || jsonb_build_object('maxRequests', v_most) END;
+END $$;
+
 CREATE OR REPLACE FUNCTION network_own(s session)
 RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    RETURN coalesce(s.network, (SELECT o.network FROM org o WHERE o.id = s.tenant),
-        '{"mode": "none"}');
+    RETURN network_choose(s, profile_of(s.tenant, s.agent_type),
+        (SELECT o.network FROM org o WHERE o.id = s.tenant));
 END $$;
 
 -- 'none', 'allow' or 'open': the narrower of two.
@@ -101,21 +114,21 @@ RETURNS boolean LANGUAGE sql STABLE AS $$
             coalesce((p_own->>'maxRequests')::bigint, 9223372036854775807), false)
 $$;
 
--- The member "network" of a session.  The caller has joined the rows that it needs, so
--- that a list of sessions costs no query for each.
-CREATE OR REPLACE FUNCTION network_json(s session, p_max jsonb, p_org jsonb, u network_use)
+-- The member "network" of a session that asks for p_own.  The caller has joined the
+-- rows that it needs, so that a list of sessions costs no query for each.
+DROP FUNCTION IF EXISTS network_json(session, jsonb, jsonb, network_use);
+CREATE OR REPLACE FUNCTION network_json(p_own jsonb, p_max jsonb, u network_use)
 RETURNS json LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    v_own   jsonb := coalesce(s.network, p_org, '{"mode": "none"}');
-    v_mode  text := network_narrower(v_own->>'mode', p_max->>'mode');
+    v_mode  text := network_narrower(p_own->>'mode', p_max->>'mode');
     v_shown jsonb := jsonb_build_object('mode', v_mode);
 BEGIN
-    IF v_own->>'mode' <> 'none' THEN
+    IF p_own->>'mode' <> 'none' THEN
         v_shown := v_shown || jsonb_strip_nulls(jsonb_build_object(
-            'allow', CASE WHEN v_mode = 'allow' THEN coalesce(v_own->'allow', p_max->'allow') END,
+            'allow', CASE WHEN v_mode = 'allow' THEN coalesce(p_own->'allow', p_max->'allow') END,
             'maxRequests', CASE WHEN v_mode <> 'none' THEN least(
-                (v_own->>'maxRequests')::bigint, (p_max->>'maxRequests')::bigint) END,
-            'limitedBy', CASE WHEN network_limits(p_max, v_own) THEN 'class' END));
+                (p_own->>'maxRequests')::bigint, (p_max->>'maxRequests')::bigint) END,
+            'limitedBy', CASE WHEN network_limits(p_max, p_own) THEN 'class' END));
     END IF;
     RETURN v_shown || jsonb_build_object('ports',
         CASE WHEN v_mode = 'none' THEN NULL WHEN u.ports = '{}' THEN to_jsonb('all'::text)

@@ -17,7 +17,12 @@ $$;
 -- In PL/pgSQL because that keeps its plan; SQL would plan it for every call.
 CREATE OR REPLACE FUNCTION session_json(s session)
 RETURNS json LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    f profile%ROWTYPE;
 BEGIN
+    IF s.agent_type IS NOT NULL THEN
+        f := profile_of(s.tenant, s.agent_type);
+    END IF;
     RETURN (SELECT json_build_object(
         'id', s.id,
         'name', s.name,
@@ -49,11 +54,14 @@ BEGIN
                 'attempts', l.attempts,
                 'attemptDeadline', iso(l.attempt_deadline),
                 'lastError', l.last_error) END),
-        'limits', json_build_object(
-            'memoryMb', c.memory_mb, 'cpuMillis', c.cpu_millis,
-            'diskMb', c.disk_mb, 'pids', c.pids, 'rootfs', c.rootfs),
-        'network', CASE WHEN s.network IS NULL AND o.network IS NULL AND u.session_id IS NULL
-            THEN network_none() ELSE network_json(s, c.network_max, o.network, u) END,
+        'limits', CASE WHEN s.limits IS NULL AND f.limits IS NULL THEN json_build_object(
+                'memoryMb', c.memory_mb, 'cpuMillis', c.cpu_millis,
+                'diskMb', c.disk_mb, 'pids', c.pids, 'rootfs', c.rootfs)
+            ELSE (limits_choose(s.limits, f.limits, class_limits(c)) || jsonb_build_object(
+                'cpuMillis', c.cpu_millis, 'rootfs', c.rootfs))::json END,
+        'network', CASE WHEN s.network IS NULL AND f.network IS NULL AND o.network IS NULL
+                AND u.session_id IS NULL THEN network_none()
+            ELSE network_json(network_choose(s, f, o.network), c.network_max, u) END,
         'secrets', coalesce(s.secrets, '[]'),
         'alive', session_alive(s, l),
         'sleepAfterSeconds', s.sleep_after_seconds,

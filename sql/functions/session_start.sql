@@ -85,6 +85,17 @@ BEGIN
              WHERE s.id = p_session);
 END $$;
 
+-- The limits of the session itself, which are at most its sandbox's.  In plpgsql for
+-- the same reason.
+CREATE OR REPLACE FUNCTION start_limits(p_session text)
+RETURNS TABLE (cell_memory_mb bigint, cell_disk_mb bigint, cell_pids bigint)
+LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+    RETURN QUERY SELECT (x.l->>'memoryMb')::bigint, (x.l->>'diskMb')::bigint,
+            (x.l->>'pids')::bigint
+      FROM (SELECT session_limits(s) AS l FROM session s WHERE s.id = p_session) x;
+END $$;
+
 -- 'none', 'allow' or 'open'.  In plpgsql for the same reason.
 CREATE OR REPLACE FUNCTION start_network(p_session text)
 RETURNS text LANGUAGE plpgsql VOLATILE AS $$
@@ -255,6 +266,7 @@ BEGIN
 
     PERFORM network_must_know(p->'network');
     PERFORM network_must_fit(p->'network', p->>'class');
+    PERFORM limits_must_fit(p->'limits', p->>'class');
     PERFORM quota_look(v_tenant, 1, v_starts::int);
     IF (p->>'snapshotFallback')::boolean THEN
         v_gone := snapshot_gone(v_tenant, p->>'snapshot');
@@ -273,7 +285,7 @@ BEGIN
         class, agent_type, labels, env_sealed, files_sealed, base_url, sleep_after_seconds,
         keep_alive, wake_on_preview, expires_at, max_run_seconds, suspend, trace_id, actor,
         last_activity_at, setup_sealed, setup_seconds, snapshot_id, snapshot_fallback, made_with,
-        network, secrets, secrets_sealed, state, reason, told)
+        network, secrets, secrets_sealed, limits, state, reason, told)
     VALUES (v_id, v_tenant, p->>'org', p->>'user', p->>'bot', p->>'keyId', p->>'name',
         p->>'sandbox', p->>'isolation', p->>'class', p->>'agentType',
         coalesce(p->'labels', '{}'), p->>'env', p->>'files', p->>'baseUrl',
@@ -283,7 +295,7 @@ BEGIN
         p->>'actor', clock_timestamp(), p->>'setup', (p->>'setupSeconds')::bigint,
         CASE WHEN v_gone IS NULL THEN p->>'snapshot' END,
         coalesce((p->>'snapshotFallback')::boolean, false), p->'madeWith',
-        p->'network', nullif(p->'secrets', '[]'), p->>'secretsSealed',
+        p->'network', nullif(p->'secrets', '[]'), p->>'secretsSealed', p->'limits',
         CASE WHEN v_starts THEN 'initializing' ELSE 'asleep' END,
         CASE WHEN NOT v_starts THEN 'not_started' END,
         NOT v_starts OR coalesce((p->>'told')::boolean, false));

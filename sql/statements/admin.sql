@@ -130,7 +130,8 @@ SELECT json_build_object('session', x.session_id, 'state', x.state, 'generation'
 -- name: admin_classes
 -- params: next, page
 SELECT json_build_object('class', c.name, 'memoryMb', c.memory_mb, 'cpuMillis', c.cpu_millis,
-           'diskMb', c.disk_mb, 'pids', c.pids, 'rootfs', c.rootfs, 'writableRoot', c.writable_root,
+           'diskMb', c.disk_mb, 'pids', c.pids, 'cpuSeconds', c.cpu_seconds,
+           'wallSeconds', c.wall_seconds, 'rootfs', c.rootfs, 'writableRoot', c.writable_root,
            'provider', c.provider, 'network', c.network_max,
            'sandboxes', (SELECT count(*) FROM sandbox b
                           WHERE b.class = c.name AND b.state <> 'absent')) AS json,
@@ -143,13 +144,15 @@ SELECT json_build_object('class', c.name, 'memoryMb', c.memory_mb, 'cpuMillis', 
 -- name: class_add
 -- params: name, spec
 WITH c AS (
-    INSERT INTO class (name, memory_mb, cpu_millis, disk_mb, pids, rootfs, writable_root,
-        network_max)
-    SELECT $1, x.memory_mb, x.cpu_millis, x.disk_mb, x.pids, coalesce(x.rootfs, ''),
+    INSERT INTO class (name, memory_mb, cpu_millis, disk_mb, pids, cpu_seconds, wall_seconds,
+        rootfs, writable_root, network_max)
+    SELECT $1, x.memory_mb, x.cpu_millis, x.disk_mb, x.pids, x.cpu_seconds, x.wall_seconds,
+           coalesce(x.rootfs, ''),
            coalesce(x.writable_root, false),
            network_known(coalesce(x.network_max, '{"mode": "open"}'))
       FROM jsonb_to_record($2::jsonb) AS x (memory_mb bigint, cpu_millis bigint, disk_mb bigint,
-           pids bigint, rootfs text, writable_root boolean, network_max jsonb)
+           pids bigint, cpu_seconds bigint, wall_seconds bigint, rootfs text,
+           writable_root boolean, network_max jsonb)
     RETURNING name
 )
 SELECT audit_add('class_added', 'info', NULL, c.name,
@@ -174,12 +177,15 @@ WITH kept AS (
        SET memory_mb = coalesce(x.memory_mb, c.memory_mb),
            cpu_millis = coalesce(x.cpu_millis, c.cpu_millis),
            disk_mb = coalesce(x.disk_mb, c.disk_mb), pids = coalesce(x.pids, c.pids),
+           cpu_seconds = coalesce(x.cpu_seconds, c.cpu_seconds),
+           wall_seconds = coalesce(x.wall_seconds, c.wall_seconds),
            rootfs = coalesce(x.rootfs, c.rootfs),
            writable_root = coalesce(x.writable_root, c.writable_root),
            network_max = CASE WHEN x.network_max IS NULL THEN c.network_max
                               ELSE network_known(x.network_max) END
       FROM kept, jsonb_to_record($2::jsonb) AS x (memory_mb bigint, cpu_millis bigint,
-           disk_mb bigint, pids bigint, rootfs text, writable_root boolean, network_max jsonb)
+           disk_mb bigint, pids bigint, cpu_seconds bigint, wall_seconds bigint, rootfs text,
+           writable_root boolean, network_max jsonb)
      WHERE c.name = kept.name AND kept.sessions = 0
     RETURNING c.name
 )
@@ -251,6 +257,18 @@ SELECT s.tenant, s.host,
                          WHERE x.snapshot_id = s.id AND x.state <> 'deleted')) AS json
   FROM snapshot s
  WHERE s.id = $1;
+
+-- name: admin_profiles
+-- params: org, next, page
+SELECT jsonb_build_object('agentType', f.agent_type, 'org', nullif(f.tenant, ''),
+           'network', f.network, 'changedAt', iso(f.changed_at)) || f.limits AS json,
+       concat(f.agent_type, '|', f.tenant) AS next
+  FROM profile f
+ WHERE ($1 = '' OR f.tenant = $1)
+   AND ($2 = '' OR (f.agent_type, f.tenant) >
+           (split_part($2, '|', 1), substr($2, strpos($2, '|') + 1)))
+ ORDER BY f.agent_type, f.tenant
+ LIMIT $3::int;
 
 -- name: admin_snapshot_removed
 -- params: id, tenant

@@ -62,9 +62,13 @@ SELECT b.id AS sandbox_id, b.incarnation, c.disk_mb
 
 -- name: disk_measured
 -- params: session_id, sandbox_id, used_mb, over
--- No row: the session is not in this sandbox.
-SELECT disk_measured(id, $3::bigint, $4::boolean) AS still_over
-  FROM session WHERE id = $1 AND sandbox_id = $2;
+-- No row: the session is not in this sandbox.  over: by the limit of the sandbox; the
+-- session's own may be less.
+SELECT x.over, disk_measured(s.id, $3::bigint, x.over) AS still_over
+  FROM session s
+ CROSS JOIN LATERAL (SELECT $4::boolean OR $3::bigint > (session_limits(s)->>'diskMb')::bigint)
+       x (over)
+ WHERE s.id = $1 AND s.sandbox_id = $2;
 
 -- name: sandbox_probe_failed
 -- params: sandbox_id, incarnation

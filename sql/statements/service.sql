@@ -14,6 +14,7 @@ SELECT 1 FROM schema_migration WHERE name = $1;
 -- The classes that a create may name.  Without rootfs: it is a path of the host.
 SELECT name, json_build_object('name', name, 'provider', provider, 'memoryMb', memory_mb,
            'cpuMillis', cpu_millis, 'diskMb', disk_mb, 'pids', pids,
+           'cpuSeconds', cpu_seconds, 'wallSeconds', wall_seconds,
            'writableRoot', writable_root,
            'network', network_max) AS json
   FROM class
@@ -23,6 +24,26 @@ SELECT name, json_build_object('name', name, 'provider', provider, 'memoryMb', m
 SELECT json_build_object('name', name, 'allow', to_json(allow)) AS json
   FROM network_preset
  ORDER BY name;
+
+-- name: profiles_known
+-- params: tenant
+-- The profiles that count for a tenant.
+SELECT profile_json(f) AS json
+  FROM (SELECT DISTINCT ON (agent_type) * FROM profile WHERE tenant IN ('', $1)
+         ORDER BY agent_type, tenant DESC) f
+ ORDER BY agent_type;
+
+-- name: profile_get
+-- params: tenant, agent_type
+SELECT profile_json(f) AS json FROM profile_of($1, $2) f WHERE f.agent_type IS NOT NULL;
+
+-- name: profile_put
+-- params: tenant, agent_type, spec
+SELECT profile_put($1, $2, $3::jsonb) AS made;
+
+-- name: profile_delete
+-- params: tenant, agent_type, spec
+SELECT profile_delete($1, $2, $3::jsonb) AS deleted;
 
 -- name: set_draining
 -- params: draining

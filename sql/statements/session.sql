@@ -5,23 +5,25 @@
 -- A worker that commits an intent holds the session's start lock until the outcome, so
 -- that others wait for this start instead of trying again.  Like sandbox_lock it ends
 -- with its connection and only avoids double work.
-SELECT p.*, f.*, o.*, start_name(p.session_id) AS session_name,
+SELECT p.*, f.*, o.*, x.*, start_name(p.session_id) AS session_name,
        start_writable_root(p.session_id) AS writable_root,
        start_network(p.session_id) AS network_mode, CASE WHEN p.disposition = 'created' THEN
            pg_try_advisory_lock(hashtextextended(p.session_id, 4)) END AS start_lock,
        false AS started
   FROM session_create($1::jsonb) p CROSS JOIN LATERAL start_contents(p.session_id) f
- CROSS JOIN LATERAL start_origin(p.session_id) o;
+ CROSS JOIN LATERAL start_origin(p.session_id) o
+ CROSS JOIN LATERAL start_limits(p.session_id) x;
 
 -- name: session_restart
 -- params: session_id, spec
-SELECT p.*, f.*, o.*, start_name(p.session_id) AS session_name,
+SELECT p.*, f.*, o.*, x.*, start_name(p.session_id) AS session_name,
        start_writable_root(p.session_id) AS writable_root,
        start_network(p.session_id) AS network_mode,
        pg_try_advisory_lock(hashtextextended(p.session_id, 4)) AS start_lock,
        (SELECT started_at IS NOT NULL FROM session WHERE id = $1) AS started
   FROM session_restart($1, $2::jsonb) p CROSS JOIN LATERAL start_contents(p.session_id) f
- CROSS JOIN LATERAL start_origin(p.session_id) o;
+ CROSS JOIN LATERAL start_origin(p.session_id) o
+ CROSS JOIN LATERAL start_limits(p.session_id) x;
 
 -- name: start_again
 -- params: session_id
@@ -29,7 +31,7 @@ SELECT p.*, f.*, o.*, start_name(p.session_id) AS session_name,
 SELECT s.id AS session_id, s.name AS session_name, b.id AS sandbox_id, b.state AS sandbox_state, b.incarnation, b.epoch,
        c.provider, c.rootfs, c.writable_root, c.memory_mb, c.cpu_millis, c.disk_mb, c.pids, l.generation,
        l.instance, s.env_sealed, s.files_sealed,
-       session_ports(s.id) AS ports, f.*, o.*, s.started_at IS NOT NULL AS started,
+       session_ports(s.id) AS ports, f.*, o.*, x.*, s.started_at IS NOT NULL AS started,
        network_mode(s) AS network_mode
   FROM session s
   JOIN lease l ON l.session_id = s.id
@@ -37,6 +39,7 @@ SELECT s.id AS session_id, s.name AS session_name, b.id AS sandbox_id, b.state A
   JOIN class c ON c.name = b.class
  CROSS JOIN LATERAL start_contents(s.id) f
  CROSS JOIN LATERAL start_origin(s.id) o
+ CROSS JOIN LATERAL start_limits(s.id) x
  WHERE s.id = $1;
 
 -- name: setup_said

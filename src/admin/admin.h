@@ -50,6 +50,9 @@ int admin_no_more(struct admin *a, struct err *e) MUST_CHECK;
 int admin_only_argument(struct admin *a, const char **out, struct err *e)
     MUST_CHECK;
 
+/* Sets the error that there is no such org.  Returns -1. */
+int admin_unknown_org(const char *org, struct err *e);
+
 /* Sets the error ERR_INVALID with the usage of the command.  Returns -1. */
 int admin_usage(const struct admin *a, struct err *e);
 

@@ -60,6 +60,13 @@ admin_usage(const struct admin *a, struct err *e)
 }
 
 int
+admin_unknown_org(const char *org, struct err *e)
+{
+	return err_set(e, ERR_NOT_FOUND, CODE_ORG_NOT_FOUND,
+	    "%s: there is no such org; its first key creates an org", org);
+}
+
+int
 admin_only_argument(struct admin *a, const char **out, struct err *e)
 {
 	*out = admin_argument(a);

@@ -11,6 +11,7 @@
 #include "common/str.h"
 #include "control/control.h"
 #include "control/rootfs_control.h"
+#include "domain/limits.h"
 
 static const struct column COLUMNS[] = {
 	{ "CLASS", "class" },
@@ -18,6 +19,8 @@ static const struct column COLUMNS[] = {
 	{ "CPU-MILLIS", "cpuMillis" },
 	{ "DISK-MB", "diskMb" },
 	{ "PIDS", "pids" },
+	{ "CPU-SECONDS", "cpuSeconds" },
+	{ "WALL-SECONDS", "wallSeconds" },
 	{ "SANDBOXES", "sandboxes" },
 	{ "ROOTFS", "rootfs" },
 	{ "WRITABLE-ROOT", "writableRoot" },
@@ -28,11 +31,14 @@ static const struct column COLUMNS[] = {
 static const struct {
 	const char *option, *column;
 	int64_t min, max;
+	int64_t usual; /* of a new class; 0: it must be given */
 } LIMITS[] = {
-	{ "--memory-mb", "memory_mb", 64, 16 * 1024 * 1024 },
-	{ "--cpu-millis", "cpu_millis", 10, 1024 * 1000 },
-	{ "--disk-mb", "disk_mb", 16, 1024 * 1024 * 1024 },
-	{ "--pids", "pids", 32, 4 * 1024 * 1024 },
+	{ "--memory-mb", "memory_mb", 64, 16 * 1024 * 1024, 0 },
+	{ "--cpu-millis", "cpu_millis", 10, 1024 * 1000, 0 },
+	{ "--disk-mb", "disk_mb", 16, 1024 * 1024 * 1024, 0 },
+	{ "--pids", "pids", 32, 4 * 1024 * 1024, 0 },
+	{ "--cpu-seconds", "cpu_seconds", 1, LIMITS_SECONDS_MAX, 86400 },
+	{ "--wall-seconds", "wall_seconds", 1, LIMITS_SECONDS_MAX, 86400 },
 };
 
 static const char NAME_CHARS[] =
@@ -130,7 +136,10 @@ read_limits(struct admin *a, bool all, struct err *e)
 		const char *text = admin_option(a, LIMITS[i].option);
 		int64_t n;
 
-		if (text == NULL && all) {
+		if (text == NULL && all && LIMITS[i].usual > 0)
+			json_object_set_new(spec, LIMITS[i].column,
+			    json_integer(LIMITS[i].usual));
+		if (text == NULL && all && LIMITS[i].usual == 0) {
 			err_set(e, ERR_INVALID, CODE_USAGE,
 			    "class add needs %s", LIMITS[i].option);
 			return NULL;

@@ -68,22 +68,13 @@ check_salt(const char *salt, struct err *e)
 	    salt, SALT_MAX);
 }
 
-static int
-refuse_unknown_org(const char *org, struct err *e)
-{
-	return err_set(e, ERR_NOT_FOUND, CODE_ORG_NOT_FOUND,
-	    "%s: there is no such org; its first key creates an org", org);
-}
-
 /* The policy as JSON; "null" for the word default.  NULL with e set. */
 static char *
 read_network(const char *spec, struct err *e)
 {
 	auto_json json_t *policy = NULL;
 
-	if (str_equal(spec, "default"))
-		return xstrdup("null");
-	if (network_spec_read("--network", spec, &policy, e) < 0)
+	if (network_spec_read_or_default("--network", spec, &policy, e) < 0)
 		return NULL;
 	return json_text(policy);
 }
@@ -103,14 +94,14 @@ write_org(struct admin *a, const char *org, const char *isolation,
 		return e->code == CODE_UNKNOWN_PRESET ? err_wrap(e, "--network")
 						      : -1;
 	if (set != NULL && rows_count(set) == 0)
-		return refuse_unknown_org(org, e);
+		return admin_unknown_org(org, e);
 	if (any &&
 	    STORE_RUN(a->store, STMT_QUOTA_SET, &limited, e, org, quotas[0],
 		quotas[1], quotas[2], quotas[3], quotas[4], quotas[5],
 		quotas[6]) < 0)
 		return -1;
 	if (limited != NULL && rows_count(limited) == 0)
-		return refuse_unknown_org(org, e);
+		return admin_unknown_org(org, e);
 	return 0;
 }
 
@@ -178,7 +169,7 @@ cmd_org_recount(struct admin *a, struct err *e)
 		org != NULL ? org : "") < 0)
 		return -1;
 	if (org != NULL && rows_count(orgs) == 0)
-		return refuse_unknown_org(org, e);
+		return admin_unknown_org(org, e);
 	for (size_t i = 0; i < rows_count(orgs); i++) {
 		int n = recount_org(a, rows_text(orgs, i, "id"), e);
 

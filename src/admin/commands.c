@@ -62,9 +62,30 @@ static const struct option_row CLASS[] = {
 	{ "--cpu-millis", "N",   "processor time: 1000 is one core" },
 	{ "--disk-mb",    "N",   "disk of a sandbox" },
 	{ "--pids",       "N",   "processes and threads of a sandbox" },
+	{ "--cpu-seconds", "N",  "processor time of one execution" },
+	{ "--wall-seconds", "N", "how long one execution may take" },
 	{ "--rootfs",     "DIR", "its root directory; \"\": the host's system directories" },
 	{ "--writable-root", "yes|no", "let each session change its own copy of the root, as root" },
 	{ "--network-max", "SPEC", "the most that its sessions may reach: none, open, or HOST,@PRESET,..." },
+	END,
+};
+static const struct option_row PROFILE_LIST[] = {
+	{ "--org", "ORG", "only those of this org" },
+	END,
+};
+static const struct option_row PROFILE_SET[] = {
+	{ "--org",              "ORG",  "only for this org; default: for all that have none of their own" },
+	{ "--memory-mb",        "N",    "memory" },
+	{ "--cpu-seconds",      "N",    "processor time of an execution" },
+	{ "--wall-seconds",     "N",    "how long an execution may take" },
+	{ "--network-requests", "N",    "requests over the network" },
+	{ "--pids",             "N",    "processes and threads" },
+	{ "--disk-mb",          "N",    "files" },
+	{ "--network",          "SPEC", "what it may reach: none, open, HOST,@PRESET,..., or default, which is as the org says" },
+	END,
+};
+static const struct option_row PROFILE_DELETE[] = {
+	{ "--org", "ORG", "the org's own; default: the service's" },
 	END,
 };
 static const struct option_row SNAPSHOT_LIST[] = {
@@ -119,6 +140,9 @@ static const struct command COMMANDS[] = {
 	{ "preset list", cmd_preset_list, "", "list presets, which are names for hosts in a network policy", NULL, PRINTS_MANY },
 	{ "preset set", cmd_preset_set, "PRESET HOST,...", "make a preset of these hosts, or change it" },
 	{ "preset delete", cmd_preset_delete, "PRESET", "delete a preset" },
+	{ "profile list", cmd_profile_list, "", "list profiles: limits and network of agent types", PROFILE_LIST, PRINTS_MANY },
+	{ "profile set", cmd_profile_set, "TYPE", "make a profile of an agent type, or change it", PROFILE_SET },
+	{ "profile delete", cmd_profile_delete, "TYPE", "delete a profile", PROFILE_DELETE },
 	{ "snapshot list", cmd_snapshot_list, "", "list snapshots of all orgs, newest first", SNAPSHOT_LIST, PRINTS_MANY },
 	{ "snapshot show", cmd_snapshot_show, "SNAPSHOT", "show a snapshot, its owner and host", NULL, PRINTS_ONE },
 	{ "snapshot rm", cmd_snapshot_rm, "SNAPSHOT", "delete a snapshot; audited" },

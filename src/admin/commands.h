@@ -22,9 +22,9 @@ command_fn cmd_migrate, cmd_seal_key, cmd_key_create, cmd_key_list,
     cmd_key_revoke, cmd_org_list, cmd_org_show, cmd_org_set, cmd_org_recount,
     cmd_session_list, cmd_session_show, cmd_lease_list, cmd_lease_release,
     cmd_class_list, cmd_class_add, cmd_class_set, cmd_preset_list,
-    cmd_preset_set, cmd_preset_delete, cmd_snapshot_list, cmd_snapshot_show,
-    cmd_snapshot_rm, cmd_host_list, cmd_host_adopt_storage, cmd_audit_list,
-    cmd_reaper_runs, cmd_rootfs_make, cmd_rootfs_list, cmd_rootfs_rm, cmd_drain,
-    cmd_undrain;
+    cmd_preset_set, cmd_preset_delete, cmd_profile_list, cmd_profile_set,
+    cmd_profile_delete, cmd_snapshot_list, cmd_snapshot_show, cmd_snapshot_rm,
+    cmd_host_list, cmd_host_adopt_storage, cmd_audit_list, cmd_reaper_runs,
+    cmd_rootfs_make, cmd_rootfs_list, cmd_rootfs_rm, cmd_drain, cmd_undrain;
 
 #endif

@@ -13,6 +13,7 @@ sandlease_admin_SOURCES = \
 	src/admin/cmd_look.c \
 	src/admin/cmd_org.c \
 	src/admin/cmd_preset.c \
+	src/admin/cmd_profile.c \
 	src/admin/cmd_rootfs.c \
 	src/admin/cmd_schema.c \
 	src/admin/cmd_session.c \

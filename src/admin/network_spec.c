@@ -57,6 +57,16 @@ network_spec_read(const char *option, const char *text, json_t **out,
 	    option, msg);
 }
 
+int
+network_spec_read_or_default(const char *option, const char *text, json_t **out,
+    struct err *e)
+{
+	if (!str_equal(text, "default"))
+		return network_spec_read(option, text, out, e);
+	*out = json_null();
+	return 0;
+}
+
 char *
 network_spec_text(const json_t *policy)
 {

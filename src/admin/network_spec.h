@@ -17,6 +17,10 @@
 int network_spec_read(const char *option, const char *text, json_t **out,
     struct err *e) MUST_CHECK;
 
+/* The same; "default" is JSON's null. */
+int network_spec_read_or_default(const char *option, const char *text,
+    json_t **out, struct err *e) MUST_CHECK;
+
 /*
  * The policy as an operator writes it, and " maxRequests=N" behind it if it has
  * that.  The caller owns the text.

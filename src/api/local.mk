@@ -39,6 +39,7 @@ libapi_a_SOURCES = \
 	src/api/stream/ws_gate.c src/api/stream/ws_gate.h \
 	src/api/v1/aliases.c \
 	src/api/v1/classes.c \
+	src/api/v1/profiles.c \
 	src/api/v1/container_ports.c \
 	src/api/v1/files_body.c src/api/v1/files_body.h \
 	src/api/v1/handlers.h \

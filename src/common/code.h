@@ -101,6 +101,7 @@
 	X(LEASE_BUSY,               "lease_busy") \
 	X(LEASE_CHANGED,            "lease_changed") \
 	X(LENGTH_REQUIRED,          "length_required") \
+	X(LIMIT_TOO_HIGH,           "limit_too_high") \
 	X(LOST,                     "lost") \
 	X(MESSAGE_TOO_LARGE,        "message_too_large") \
 	X(METHOD_NOT_ALLOWED,       "method_not_allowed") \
@@ -142,6 +143,7 @@
 	X(PROCESS_ALREADY_EXISTS,   "process_already_exists") \
 	X(PROCESS_ERROR,            "process_error") \
 	X(PROCESS_NOT_FOUND,        "process_not_found") \
+	X(PROFILE_NOT_FOUND,        "profile_not_found") \
 	X(PYTHON_NOT_AVAILABLE,     "python_not_available") \
 	X(QUOTA_EXCEEDED,           "quota_exceeded") \
 	X(RANGE_NOT_SATISFIABLE,    "range_not_satisfiable") \

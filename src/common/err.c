@@ -97,6 +97,17 @@ err_field(struct err *e, const char *field, const char *fmt, ...)
 }
 
 int
+err_below(struct err *e, const char *field)
+{
+	char member[ERR_FIELD_MAX];
+
+	snprintf(member, sizeof(member), "%s", e->field);
+	snprintf(e->field, sizeof(e->field), "%.20s%s%.40s", field,
+	    member[0] != '\0' ? "." : "", member);
+	return -1;
+}
+
+int
 err_errno(struct err *e, const char *fmt, ...)
 {
 	int saved = errno;

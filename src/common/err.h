@@ -57,6 +57,9 @@ int err_set(struct err *e, enum err_kind kind, enum err_code code,
 int err_field(struct err *e, const char *field, const char *fmt, ...)
     PRINTF_LIKE(3, 4);
 
+/* Puts "field." before the name of the member that was wrong, and returns -1. */
+int err_below(struct err *e, const char *field);
+
 /*
  * err_set() for a failed system call: ERR_INTERNAL, with errno's text at the
  * end of the message.  A full disk is ERR_NO_SPACE "no_space_left".

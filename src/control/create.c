@@ -111,9 +111,12 @@ add_comparison(const struct principal *who, const struct session_options *w,
 	auto_free char *files = json_array_size(w->files) > 0
 	    ? json_dumps(w->files, JSON_COMPACT | JSON_SORT_KEYS)
 	    : NULL;
-	json_t *made = json_pack("{s:o, s:o, s:o}", "files",
+	auto_free char *limits = w->limits != NULL
+	    ? json_dumps(w->limits, JSON_COMPACT | JSON_SORT_KEYS)
+	    : NULL;
+	json_t *made = json_pack("{s:o, s:o, s:o, s:o}", "files",
 	    files != NULL ? hash_secret(who, "files", files) : json_null(),
-	    "setup",
+	    "limits", text_or_null(limits), "setup",
 	    str_empty(w->setup) ? json_null()
 				: hash_secret(who, "setup", w->setup),
 	    "snapshot", text_or_null(w->snapshot));
@@ -192,6 +195,8 @@ create_spec(struct control *ctl, const struct principal *who,
 	if (w->network != NULL)
 		json_object_set_new(spec, "network",
 		    json_deep_copy(w->network));
+	if (w->limits != NULL)
+		json_object_set_new(spec, "limits", json_deep_copy(w->limits));
 	if (w->secrets != NULL)
 		control_add_secrets(ctl, id, w->secrets, spec);
 	add_setup(ctl, w, id, spec);
@@ -344,6 +349,21 @@ check_files(struct control *ctl, const struct session_options *w,
 	    "is read-only; /workspace, /home/user and /tmp are not");
 }
 
+/* Names the limit that is above the class's. */
+static void
+refuse_limit(struct err *e)
+{
+	auto_json json_t *more = NULL;
+	struct err ignored;
+	char msg[ERR_MSG_MAX];
+
+	if (json_parse(e->more, strlen(e->more), &more, &ignored) < 0)
+		return;
+	str_copy(msg, sizeof(msg), e->msg);
+	err_field(e, json_str(more, "limit"), "%s", msg);
+	err_below(e, "limits");
+}
+
 /* Writes the intent, in one statement.  *isolated: the sandbox is its own. */
 static int
 register_session(struct control *ctl, const struct principal *who,
@@ -367,6 +387,8 @@ register_session(struct control *ctl, const struct principal *who,
 	start_refused(ctl, fresh, e);
 	if (e->code == CODE_UNKNOWN_CLASS)
 		refuse_class(ctl, e);
+	if (e->code == CODE_LIMIT_TOO_HIGH)
+		refuse_limit(e);
 	if (e->code == CODE_SNAPSHOT_NOT_FOUND)
 		err_field(e, "snapshot",
 		    "there is no snapshot of that id; GET /v1/snapshots lists them");

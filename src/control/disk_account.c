@@ -45,6 +45,7 @@ record_usage(struct control *ctl, const char *sandbox,
 	CRASH_POINT("disk.measured");
 	if (rows_count(r) == 0)
 		return 0;
+	over = rows_bool(r, 0, "over");
 	/* a session that hides some of its files gets no time to tidy up */
 	if (!rows_bool(r, 0, "still_over") && (!over || u->whole))
 		return 0;

@@ -76,6 +76,10 @@ launch_read(struct control *ctl, const struct rows *plan, struct launch *l,
 {
 	*l = (struct launch){ 0 };
 	control_spec(plan, 0, &l->sandbox);
+	l->cell = l->sandbox;
+	l->cell.memory_mb = rows_int(plan, 0, "cell_memory_mb");
+	l->cell.disk_mb = rows_int(plan, 0, "cell_disk_mb");
+	l->cell.pids = rows_int(plan, 0, "cell_pids");
 	l->target = row_target(plan, 0);
 	l->first = l->target.generation == 1;
 	l->started = rows_bool(plan, 0, "started");
@@ -329,8 +333,8 @@ bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
 	if (launch_admit(ctl, l, deadline_ms, e) < 0)
 		return -1;
 	enter_step(l, "wrapper", "launched", deadline_ms);
-	if (agent_launch(p, &l->sandbox, &l->target, &l->agent, deadline_ms,
-		e) < 0)
+	if (agent_launch(p, &l->cell, &l->target, &l->agent, deadline_ms, e) <
+	    0)
 		return -1;
 	CRASH_POINT("launch.wrapper");
 	if (launch_write_files(ctl, l, deadline_ms, e) < 0 ||

@@ -18,6 +18,7 @@ enum { LAUNCH_NAME_MAX = 513 }; /* 128 characters */
 /* One start under way: the plan's columns, decoded. */
 struct launch {
 	struct sandbox_spec sandbox;
+	struct sandbox_spec cell; /* the same with the session's own limits */
 	struct agent_target target;
 	struct agent_launch agent;
 	json_t *env;                /* owned */

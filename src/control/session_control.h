@@ -27,6 +27,7 @@ struct session_options {
 	const json_t *correlation_keys; /* strings; borrowed */
 	const json_t *network;          /* a policy; borrowed */
 	const json_t *secrets;          /* with their values; borrowed */
+	const json_t *limits;           /* its own; borrowed */
 	int isolation; /* enum isolation, -1 when not asked for */
 	int64_t sleep_after_seconds;
 	int64_t max_run_seconds; /* 0: none */

@@ -253,18 +253,6 @@ read_body(const json_t *body, struct body *b, struct err *e)
 	return 0;
 }
 
-/* Puts "network" before the name of the member that was wrong. */
-static int
-wrap_field(struct err *e, const char *field)
-{
-	char member[ERR_FIELD_MAX];
-
-	str_copy(member, sizeof(member), e->field);
-	snprintf(e->field, sizeof(e->field), "%.20s%s%.40s", field,
-	    member[0] != '\0' ? "." : "", member);
-	return -1;
-}
-
 static int
 check_entry(const json_t *v, size_t i, struct err *e)
 {
@@ -294,30 +282,30 @@ network_check(const json_t *body, const char *field, json_t **named,
 	json_t *v;
 
 	if (read_body(body, &b, e) < 0)
-		return wrap_field(e, field);
+		return err_below(e, field);
 	if (json_object_get(body, "mode") == NULL && b.allow == NULL) {
 		err_field(e, "mode",
 		    "is missing; give a mode (none, allow or open) or a list, allow");
-		return wrap_field(e, field);
+		return err_below(e, field);
 	}
 	if (b.mode == NETWORK_ALLOW && b.allow == NULL) {
 		err_field(e, "allow", "is missing; mode: allow needs a list");
-		return wrap_field(e, field);
+		return err_below(e, field);
 	}
 	if (json_array_size(b.allow) > NETWORK_ALLOW_MAX) {
 		err_field(e, "allow", "may have at most %d entries",
 		    NETWORK_ALLOW_MAX);
-		return wrap_field(e, field);
+		return err_below(e, field);
 	}
 	if (b.mode != NETWORK_ALLOW && json_array_size(b.allow) > 0) {
 		err_field(e, "allow", "belongs to mode: allow, not to %s",
 		    NETWORK_MODE_NAMES[b.mode]);
-		return wrap_field(e, field);
+		return err_below(e, field);
 	}
 	json_array_foreach(b.allow, i, v)
 	{
 		if (check_entry(v, i, e) < 0)
-			return wrap_field(e, field);
+			return err_below(e, field);
 	}
 	if (named == NULL)
 		return 0;

@@ -93,18 +93,6 @@ is_listed(const json_t *list, const char *host, const char *header)
 	return false;
 }
 
-/* Puts "secrets[2]" before the name of the member that was wrong. */
-static int
-wrap_field(struct err *e, const char *field, size_t i)
-{
-	char member[ERR_FIELD_MAX];
-
-	str_copy(member, sizeof(member), e->field);
-	snprintf(e->field, sizeof(e->field), "%.15s[%zu]%s%.20s", field, i,
-	    member[0] != '\0' ? "." : "", member);
-	return -1;
-}
-
 static int
 add_secret(const json_t *v, json_t *list, struct err *e)
 {
@@ -144,8 +132,12 @@ secrets_check(const json_t *body, const char *field, json_t **named,
 		    SECRETS_MAX);
 	json_array_foreach(body, i, v)
 	{
-		if (add_secret(v, list, e) < 0)
-			return wrap_field(e, field, i);
+		if (add_secret(v, list, e) < 0) {
+			char at[ERR_FIELD_MAX];
+
+			snprintf(at, sizeof(at), "%.15s[%zu]", field, i);
+			return err_below(e, at);
+		}
 	}
 	if (named != NULL)
 		*named = TAKE(list);

@@ -30,7 +30,8 @@ SQL_MIGRATIONS = \
 	sql/migrations/0017_storage_id.sql \
 	sql/migrations/0018_previews.sql \
 	sql/migrations/0019_writable_root.sql \
-	sql/migrations/0020_network.sql
+	sql/migrations/0020_network.sql \
+	sql/migrations/0021_profiles.sql
 SQL_FUNCTIONS = \
 	sql/functions/admin.sql \
 	sql/functions/audit.sql \
@@ -41,7 +42,7 @@ SQL_FUNCTIONS = \
 	sql/functions/health.sql \
 	sql/functions/host.sql \
 	sql/functions/key.sql \
-	sql/functions/lease_apply.sql sql/functions/network.sql sql/functions/port.sql sql/functions/quota.sql \
+	sql/functions/lease_apply.sql sql/functions/network.sql sql/functions/port.sql sql/functions/profile.sql sql/functions/quota.sql \
 	sql/functions/reaper.sql sql/functions/sandbox_lease.sql \
 	sql/functions/session_apply.sql sql/functions/session_awake.sql sql/functions/session_json.sql sql/functions/session_keys.sql \
 	sql/functions/session_labels.sql sql/functions/session_patch.sql sql/functions/session_setup.sql \

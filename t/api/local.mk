@@ -32,6 +32,7 @@ EXTRA_DIST += \
 	%D%/pooled.t \
 	%D%/pooler.t \
 	%D%/ports.t \
+	%D%/profiles.t \
 	%D%/proxy.t \
 	%D%/process.t \
 	%D%/process_logs.t \

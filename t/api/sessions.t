@@ -26,7 +26,7 @@ LEASE_FIELDS = {"state", "generation", "instance", "startupDeadline",
                 "keepWarmUntil", "stop"}
 EVERYTHING = {
     "name": "everything", "isolation": "session", "class": "small",
-    "agentType": "IMPLEMENTATION", "labels": {"team": "blue", "n": "1"},
+    "agentType": "reviewer", "labels": {"team": "blue", "n": "1"},
     "env": {"SECRET": SECRET, "EMPTY": ""},
     "files": [
         {"path": "/workspace/a/b.txt", "content": "text\n", "mode": "0640"},

@@ -62,11 +62,14 @@ const STEPS = {
 		await page.getByText("Page 1").waitFor();
 	},
 
-	async "an agent's type is any text; those in use are suggested"() {
+	async "an agent's type is any text; profiles and those in use are suggested"() {
 		await button("New session").click();
 		const field = page.getByLabel("Agent type");
-		assert.deepEqual(await page.locator(`#${await field.getAttribute("list")} option`)
-			.evaluateAll((options) => options.map((o) => o.value)), ["reviewer"]);
+		const options = page.locator(`#${await field.getAttribute("list")} option`);
+		await options.nth(5).waitFor({ state: "attached" });
+		assert.deepEqual(await options.evaluateAll((all) => all.map((o) => o.value)),
+			["CONTEXT_GATHERING", "ELICITATION", "IMPLEMENTATION", "TEST_WRITER",
+				"VALIDATION", "reviewer"]);
 		await field.fill("Bug hunter");
 		await page.getByLabel("Name").fill("rough");
 		await everywhere(page, "create");

@@ -15,7 +15,7 @@ UNIT += \
 	t/unit/common/token_test t/unit/common/utf8_test \
 	t/unit/web/call_test t/unit/web/http_reply_test t/unit/web/http_request_test t/unit/web/error_page_test t/unit/web/records_test t/unit/web/reply_test \
 	t/unit/web/router_test t/unit/web/server_test t/unit/web/sse_test \
-	t/unit/domain/disk_test t/unit/domain/identity_test t/unit/domain/network_test \
+	t/unit/domain/disk_test t/unit/domain/identity_test t/unit/domain/limits_test t/unit/domain/network_test \
 	t/unit/domain/sandbox_id_test t/unit/domain/secrets_test t/unit/domain/state_test \
 	t/unit/egress/address_test t/unit/egress/dns_test t/unit/egress/line_test \
 	t/unit/egress/loop_test t/unit/egress/resolver_test t/unit/egress/sni_test \

@@ -1,4 +1,4 @@
-/* classes.c: lists classes and network presets that a create may name. */
+/* classes.c: lists classes, network presets and profiles for a create. */
 #include <string.h>
 
 #include "api/app.h"
@@ -42,4 +42,15 @@ v1_presets(struct call *c, struct err *e)
 	if (STORE_RUN(app_of(c)->store, STMT_PRESETS_KNOWN, &r, e) < 0)
 		return -1;
 	return reply_list(c, r, "presets", e);
+}
+
+int
+v1_profiles(struct call *c, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+
+	if (STORE_RUN(app_of(c)->store, STMT_PROFILES_KNOWN, &r, e,
+		app_of(c)->who.tenant) < 0)
+		return -1;
+	return reply_list(c, r, "profiles", e);
 }

@@ -20,6 +20,7 @@ handler_fn v1_aliases_put, v1_aliases_delete;
 handler_fn v1_usage;
 handler_fn v1_classes;
 handler_fn v1_presets;
+handler_fn v1_profiles, v1_profile_get, v1_profile_put, v1_profile_delete;
 handler_fn v1_snapshot_create, v1_snapshot_list, v1_snapshot_get,
     v1_snapshot_delete;
 handler_fn v1_port_expose, v1_port_list, v1_port_remove, v1_port_rotate;
@@ -30,6 +31,8 @@ extern const struct jfield LOGIN_FIELDS[];
 extern const size_t LOGIN_FIELD_COUNT;
 extern const struct jfield ALIASES_FIELDS[];
 extern const size_t ALIASES_FIELD_COUNT;
+extern const struct jfield PROFILE_FIELDS[];
+extern const size_t PROFILE_FIELD_COUNT;
 extern const struct jfield PORT_FIELDS[];
 extern const size_t PORT_FIELD_COUNT;
 extern const struct jfield TICKET_FIELDS[];

@@ -14,6 +14,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "common/token.h"
+#include "domain/limits.h"
 #include "domain/network.h"
 #include "domain/secrets.h"
 #include "domain/state.h"
@@ -36,7 +37,8 @@ const struct jfield CREATE_FIELDS[] = {
 	JFIELD("correlationKeys", struct create_body, correlation_keys, J_ARR, J_OF_STRINGS, 1, KEYS_GIVEN_MAX, "any of them finds the session it names; all of them name it from then on"),
 	JFIELD_ENUM("isolation", struct create_body, isolation, 0, ISOLATION_NAMES, "a sandbox of its own, or the owner's shared one"),
 	F("class", class_name, J_STR, 1, 64, "only together with isolation: session"),
-	F("agentType", agent_type, J_STR, 1, 64, "what kind of agent works here"),
+	F("agentType", agent_type, J_STR, 1, AGENT_TYPE_MAX - 1, "what kind of agent works here; limits and network are those of its profile"),
+	F("limits", limits, J_OBJ, 0, 6, "{memoryMb, cpuSeconds, wallSeconds, networkRequests, pids, diskMb}: its own, instead of the profile's; at most the class's"),
 	F("labels", labels, J_OBJ, 0, LABELS_MAX, "strings to find it by"),
 	F("env", env, J_OBJ, 0, ENV_MAX, "environment of its commands; sealed, never returned"),
 	F("files", files, J_ARR, 0, FILES_MAX, "[{path, content | contentBase64, mode}], written before it is ready"),
@@ -51,7 +53,7 @@ const struct jfield CREATE_FIELDS[] = {
 	F("expiresAt", expires_at, J_STR, 1, 40, "RFC 3339, as 2030-01-31T12:00:00Z; deleted then, whatever happens"),
 	F("wakeOnPreview", wake_on_preview, J_BOOL, 0, 0, "a preview request wakes it"),
 	F("baseUrl", base_url, J_STR, 8, 256, "origin of its preview URLs; set once"),
-	F("network", network, J_OBJ, 0, 3, "{mode: none, allow or open; allow: [host, *.host, host:port, @preset]; maxRequests}: what it may connect to; without it, as the org says"),
+	F("network", network, J_OBJ, 0, 3, "{mode: none, allow or open; allow: [host, *.host, host:port, @preset]; maxRequests}: what it may connect to; without it, as its profile or the org says"),
 	F("secrets", secrets, J_ARR, 0, SECRETS_MAX, "[{host, header, value, plain}]: the header is added to its requests for the host, outside of the sandbox, if they use TLS or it is `plain`; sealed, values are never returned"),
 	F("start", start, J_BOOL, 0, 0, "false: it is registered, and the first call into it starts it"),
 };
@@ -65,7 +67,7 @@ const struct jfield PATCH_FIELDS[] = {
 	JFIELD("expiresAt", struct patch_body, expires_at, J_STR, 0, 1, 40, "RFC 3339, as 2030-01-31T12:00:00Z; deleted then, whatever happens"),
 	JFIELD("labels", struct patch_body, labels, J_OBJ, 0, 0, LABELS_MAX, "merged; null removes"),
 	JFIELD("env", struct patch_body, env, J_OBJ, 0, 0, ENV_MAX, "merged and exported into living shells; null removes"),
-	JFIELD("network", struct patch_body, network, J_OBJ, J_NULLABLE, 0, 3, "{mode, allow, maxRequests}, replaced as a whole; null: as the org says"),
+	JFIELD("network", struct patch_body, network, J_OBJ, J_NULLABLE, 0, 3, "{mode, allow, maxRequests}, replaced as a whole; null: as its profile or the org says"),
 	JFIELD("secrets", struct patch_body, secrets, J_ARR, 0, 0, SECRETS_MAX, "[{host, header, value, plain}], replaced as a whole; [] removes all"),
 	JFIELD("baseUrl", struct patch_body, base_url, J_STR, 0, 8, 256, "set once"),
 };
@@ -301,6 +303,7 @@ create_body_read(struct call *c, struct create_body *b, json_t **json,
 	    keys_check(b->correlation_keys, "correlationKeys", e) < 0 ||
 	    check_env(b->env, false, e) < 0 ||
 	    check_network(*json, &b->network, &b->secrets, e) < 0 ||
+	    (b->limits != NULL && limits_check(b->limits, "limits", e) < 0) ||
 	    files_body_check(b->files, &b->files_in_root, e) < 0)
 		return -1;
 	if (b->labels != NULL &&

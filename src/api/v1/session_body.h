@@ -6,6 +6,7 @@
 
 #include "api/app.h"
 #include "control/session_control.h"
+#include "domain/limits.h"
 
 enum {
 	BODY_MAX = 1024 * 1024,
@@ -17,7 +18,7 @@ enum {
 struct create_body {
 	char name[129];
 	char class_name[65];
-	char agent_type[65];
+	char agent_type[AGENT_TYPE_MAX];
 	char expires_at[41];
 	char base_url[257];
 	char sleep_after[17];
@@ -38,6 +39,7 @@ struct create_body {
 	const json_t *correlation_keys;
 	const json_t *network; /* as network_check() writes it */
 	const json_t *secrets; /* as secrets_check() writes them */
+	const json_t *limits;
 	char setup[SETUP_MAX + 1];
 };
 extern const struct jfield CREATE_FIELDS[];

@@ -65,13 +65,13 @@ int_of(const json_t *o, const char *key)
 }
 
 /*
- * Replaces each limit of the class by {"value", "by"}; `by` says what enforces
- * it.
+ * Replaces each limit by {"value", "by"}; `by` says what enforces it.
  */
 static void
 explain_limits(struct control *ctl, json_t *s)
 {
 	const json_t *l = json_object_get(s, "limits");
+	json_t *explained, *requests;
 	struct sandbox_spec spec = { .memory_mb = int_of(l, "memoryMb"),
 		.cpu_millis = int_of(l, "cpuMillis"),
 		.disk_mb = int_of(l, "diskMb"),
@@ -79,7 +79,12 @@ explain_limits(struct control *ctl, json_t *s)
 
 	str_copy(spec.id, sizeof(spec.id), json_str(s, "sandboxId"));
 	str_copy(spec.rootfs, sizeof(spec.rootfs), json_str(l, "rootfs"));
-	json_object_set_new(s, "limits", session_control_limits(ctl, &spec));
+	explained = session_control_limits(ctl, &spec);
+	requests = json_object_get(l, "networkRequests");
+	if (requests != NULL)
+		json_object_set_new(explained, "networkRequests",
+		    json_pack("{s:O, s:s}", "value", requests, "by", "egress"));
+	json_object_set_new(s, "limits", explained);
 }
 
 /* Makes a session's object of the row's text; session_now() completes it. */

@@ -1,0 +1,116 @@
+-- Profiles: the limits and the network of agent types.
+
+-- The tenant's own profile of a type, or the service's.  All members are NULL if there
+-- is none.
+CREATE OR REPLACE FUNCTION profile_of(p_tenant text, p_type text)
+RETURNS profile LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    f profile%ROWTYPE;
+BEGIN
+    IF p_type IS NOT NULL THEN
+        SELECT * INTO f FROM profile WHERE agent_type = p_type AND tenant IN ('', p_tenant)
+         ORDER BY tenant DESC LIMIT 1; -- '' comes last
+    END IF;
+    RETURN f;
+END $$;
+
+CREATE OR REPLACE FUNCTION profile_json(f profile)
+RETURNS json LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN json_build_object('agentType', f.agent_type, 'own', f.tenant <> '',
+        'limits', f.limits, 'network', f.network, 'changedAt', iso(f.changed_at));
+END $$;
+
+-- The most that a class allows of each limit.
+CREATE OR REPLACE FUNCTION class_limits(c class)
+RETURNS jsonb LANGUAGE sql STABLE AS $$
+    SELECT jsonb_strip_nulls(jsonb_build_object('memoryMb', c.memory_mb, 'pids', c.pids,
+        'diskMb', c.disk_mb, 'cpuSeconds', c.cpu_seconds, 'wallSeconds', c.wall_seconds,
+        'networkRequests', (c.network_max->>'maxRequests')::bigint))
+$$;
+
+-- Refuses limits that are above the class's.
+CREATE OR REPLACE FUNCTION limits_must_fit(p_limits jsonb, p_class text)
+RETURNS void LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v record;
+BEGIN
+    IF p_limits IS NULL THEN
+        RETURN;
+    END IF;
+    SELECT w.key, m.most INTO v
+      FROM class c, jsonb_each_text(p_limits) w (key, wanted),
+           LATERAL (SELECT (class_limits(c)->>w.key)::bigint) m (most)
+     WHERE c.name = p_class AND w.wanted::bigint > m.most
+     ORDER BY w.key LIMIT 1;
+    IF FOUND THEN
+        RAISE SQLSTATE 'SX427' USING
+            MESSAGE = format('must be at most %s, which is the limit of the class %s',
+                v.most, p_class),
+            DETAIL = jsonb_build_object('limit', v.key);
+    END IF;
+END $$;
+
+-- The limits that hold: own ones, else the profile's, and never more than the class's.
+CREATE OR REPLACE FUNCTION limits_choose(p_own jsonb, p_profile jsonb, p_class jsonb)
+RETURNS jsonb LANGUAGE sql STABLE AS $$
+    SELECT jsonb_object_agg(w.key, least(w.wanted::bigint, (p_class->>w.key)::bigint))
+      FROM jsonb_each_text(p_class || coalesce(p_profile, '{}') || coalesce(p_own, '{}'))
+           w (key, wanted)
+$$;
+
+-- The limits of a session, all of them.
+CREATE OR REPLACE FUNCTION session_limits(s session)
+RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (SELECT limits_choose(s.limits, (profile_of(s.tenant, s.agent_type)).limits,
+                       class_limits(c))
+              FROM class c WHERE c.name = network_class(s));
+END $$;
+
+-- Writes a tenant's profile.  p.merge: what p does not name stays as it is, or is as in
+-- the service's profile.  Answers whether the row is new; NULL: there is no such tenant.
+CREATE OR REPLACE FUNCTION profile_put(p_tenant text, p_type text, p jsonb)
+RETURNS boolean LANGUAGE plpgsql AS $$
+DECLARE
+    v_merge   boolean := coalesce((p->>'merge')::boolean, false);
+    v_network jsonb := nullif(p->'network', 'null');
+    v_base    profile%ROWTYPE;
+    v_new     boolean;
+BEGIN
+    IF p_tenant <> '' AND NOT EXISTS (SELECT FROM org WHERE id = p_tenant) THEN
+        RETURN NULL;
+    END IF;
+    PERFORM network_must_know(v_network);
+    IF v_merge THEN
+        v_base := profile_of('', p_type);
+    END IF;
+    INSERT INTO profile AS f (tenant, agent_type, limits, network)
+    VALUES (p_tenant, p_type, coalesce(v_base.limits, '{}') || (p->'limits'),
+        CASE WHEN p ? 'network' THEN v_network ELSE v_base.network END)
+    ON CONFLICT (tenant, agent_type) DO UPDATE
+       SET limits = CASE WHEN v_merge THEN f.limits || (p->'limits') ELSE p->'limits' END,
+           network = CASE WHEN v_merge AND NOT p ? 'network' THEN f.network ELSE v_network END,
+           changed_at = clock_timestamp()
+    RETURNING xmax = 0 INTO v_new;
+    PERFORM audit_add('profile_changed', 'info', nullif(p_tenant, ''), p_type,
+        jsonb_build_object('by', coalesce(p->>'actor', event_actor())) || (p - '{actor,merge}'::text[]));
+    RETURN v_new;
+END $$;
+
+-- Deletes a tenant's profile.  Answers whether there was one.
+CREATE OR REPLACE FUNCTION profile_delete(p_tenant text, p_type text, p jsonb)
+RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM profile WHERE tenant = p_tenant AND agent_type = p_type;
+    IF NOT FOUND THEN
+        RETURN false;
+    END IF;
+    PERFORM audit_add('profile_deleted', 'info', nullif(p_tenant, ''), p_type,
+        jsonb_build_object('by', coalesce(p->>'actor', event_actor())) || (p - 'actor'));
+    RETURN true;
+END $$;
+
+CREATE OR REPLACE TRIGGER profile_changed
+    AFTER INSERT OR UPDATE OR DELETE ON profile
+    FOR EACH STATEMENT EXECUTE FUNCTION network_changed_for_many();
