@@ -14,12 +14,13 @@ import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
-from service import at, call, create, expect, get, problem, setting
+from service import at, call, create, expect, get, new_key, problem, setting
 from tap import case, equal, run, true
 
 service.begin()
 
 SID = create(isolation="session")["id"]
+ADMIN = new_key("demo", "operator", "--scope", "admin")
 WORKERS = service.workers()
 ORIGIN = {"Origin": setting("SANDLEASE_URL")}
 PATHS = expect(200, call("GET", "/v1/openapi.json")).json["paths"]
@@ -40,11 +41,13 @@ VALUES = {"string": "x", "integer": 1, "boolean": True, "object": {},
 
 
 def path_of(pattern, sid=None, port="8080"):
-    return pattern.replace("{id}", sid or SID).replace("{port}", port)
+    return pattern.replace("{id}", sid or SID).replace("{port}", port) \
+        .replace("{type}", "TEST_WRITER")
 
 
 def send(method, path, body):
-    return call(method, path, body, headers=ORIGIN)
+    return call(method, path, body, headers=ORIGIN,
+                key=ADMIN if path.startswith("/v1/profiles") else None)
 
 
 def operations():
@@ -61,13 +64,17 @@ def schemas():
                 "content"]["application/json"]["schema"]
 
 
+def required(schema, but=None):
+    """Returns valid values for the required fields, but one."""
+    return {n: 8080 if n == "port" else VALUES[schema["properties"][n]["type"]]
+            for n in schema.get("required", []) if n != but}
+
+
 def fields():
     """Returns (method, path, other required fields, name, schema) of every field."""
     for method, path, schema in schemas():
         for name, field in schema["properties"].items():
-            others = {n: 8080 if n == "port" else "x"
-                      for n in schema.get("required", []) if n != name}
-            yield method, path, others, name, field
+            yield method, path, required(schema, name), name, field
 
 
 def refused(method, path, body, field=None, status=400,
@@ -150,8 +157,7 @@ def values_out_of_range_are_refused_by_name():
 @case
 def unknown_fields_are_refused_by_name():
     for method, path, schema in schemas():
-        others = {n: 8080 if n == "port" else "x"
-                  for n in schema.get("required", [])}
+        others = required(schema)
         for name in ("nope", "ID", "__proto__", "tenant", "state"):
             refused(method, path, dict(others, **{name: 1}), name)
         refused(method, path, {"x" * 5000: 1}, code="validation_failed")
