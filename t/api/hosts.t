@@ -37,6 +37,10 @@ CONTROL = {
     ("GET", "/v1/health"): (200, []),
     ("GET", "/v1/classes"): (200, []),
     ("GET", "/v1/presets"): (200, []),
+    ("GET", "/v1/profiles"): (200, []),
+    ("GET", "/v1/profiles/:type"): (200, []),
+    ("PUT", "/v1/profiles/:type"): (201, ["profile", "audit"], {"limits": {}}),
+    ("DELETE", "/v1/profiles/:type"): (204, ["profile", "audit"]),
     ("GET", "/v1/openapi.json"): (200, []),
     ("POST", "/v1/login"): (403, []),
     ("DELETE", "/v1/login"): (403, []),
@@ -83,7 +87,8 @@ def routes(file):
 
 
 def path_of(pattern):
-    for name, text in ((":id", S), (":port", "8000"), (":snapshot", SNAPSHOT)):
+    for name, text in ((":id", S), (":port", "8000"), (":snapshot", SNAPSHOT),
+                       (":type", "VALIDATION")):
         pattern = pattern.replace(name, text, 1)
     return pattern
 

@@ -197,7 +197,8 @@ def classes_are_listed_with_their_limits():
     equal([c["name"] for c in found], ["shared", "small"], "names")
     equal(found[1], {"name": "small", "provider": "local", "memoryMb": 2048,
                      "cpuMillis": 1000, "diskMb": 4096, "pids": 1024,
-                     "writableRoot": False, "network": {"mode": "open"}}, "one of them")
+                     "cpuSeconds": 86400, "wallSeconds": 86400, "writableRoot": False,
+                     "network": {"mode": "open"}}, "one of them")
     expect(401, call("GET", "/v1/classes", key=""))
 
 
