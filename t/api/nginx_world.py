@@ -172,6 +172,7 @@ class World:
         if self.says:
             r.write(self.says)
         elif session == DEAD:
+            r.body()  # else r.die() would reset what nginx has not read yet
             r.write(b"X-Sandlease-Unsent: 1\r\n")
             r.die()
         elif session == CUT:
