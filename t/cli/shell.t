@@ -46,6 +46,8 @@ mux resize-window -t a -x 80 -y 20
 type_in a 'until [ "$(stty size)" = "20 80" ]; do sleep 0.05; done; echo resi"zed"' Enter
 sees a '^resized' "a new size is told"
 type_in a 'sleep 1000' Enter
+# until it runs, ^C would be for the shell, which may be about to start it
+wait_for "$PATIENCE" "$cli" exec -n term -- pgrep -x sleep
 type_in a C-c
 type_in a 'echo code $?' Enter
 sees a '^code 130' "^C is for what runs there"
