@@ -15,14 +15,15 @@ RETURNS jsonb LANGUAGE sql STABLE AS $$
 $$;
 
 -- The policy that a session asks for: its own, else its profile's, else its org's.  The
--- number of requests may come from limits, too.
+-- number of requests may come from limits, too; of two that it did not choose itself
+-- the smaller counts.
 CREATE OR REPLACE FUNCTION network_choose(s session, f profile, p_org jsonb)
 RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_own  jsonb := coalesce(s.network, f.network, p_org, '{"mode": "none"}');
     v_most bigint := coalesce(
         least((s.network->>'maxRequests')::bigint, (s.limits->>'networkRequests')::bigint),
-        (f.limits->>'networkRequests')::bigint);
+        least((f.limits->>'networkRequests')::bigint, (v_own->>'maxRequests')::bigint));
 BEGIN
     RETURN CASE WHEN v_most IS NULL OR v_own->>'mode' = 'none' THEN v_own
                 ELSE v_own || jsonb_build_object('maxRequests', v_most) END;

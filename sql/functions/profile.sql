@@ -68,6 +68,20 @@ BEGIN
               FROM class c WHERE c.name = network_class(s));
 END $$;
 
+-- Raises SX429 if a tenant has too many profiles for another one; those of the service
+-- are the operator's.  Two at once may both be the last.
+CREATE OR REPLACE FUNCTION profile_room(p_tenant text, p_type text)
+RETURNS void LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    c_most constant bigint := 100;
+    v_has  bigint;
+BEGIN
+    SELECT count(*) INTO v_has FROM profile WHERE tenant = p_tenant AND agent_type <> p_type;
+    IF p_tenant <> '' AND v_has >= c_most THEN
+        PERFORM quota_refuse('profiles', 'profiles', c_most, v_has, 60);
+    END IF;
+END $$;
+
 -- Writes a tenant's profile.  p.merge: what p does not name stays as it is, or is as in
 -- the service's profile.  Answers whether the row is new; NULL: there is no such tenant.
 CREATE OR REPLACE FUNCTION profile_put(p_tenant text, p_type text, p jsonb)
@@ -82,6 +96,7 @@ BEGIN
         RETURN NULL;
     END IF;
     PERFORM network_must_know(v_network);
+    PERFORM profile_room(p_tenant, p_type);
     IF v_merge THEN
         v_base := profile_of('', p_type);
     END IF;
@@ -111,6 +126,23 @@ BEGIN
     RETURN true;
 END $$;
 
+-- Tells sandlease-egress of the sessions that are concerned: a tenant changes its own
+-- profiles as often as it likes, and others must not notice.
+CREATE OR REPLACE FUNCTION profile_network_changed()
+RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+    f profile := CASE WHEN TG_OP = 'DELETE' THEN OLD ELSE NEW END;
+BEGIN
+    IF f.tenant = '' THEN
+        PERFORM pg_notify('sandlease_network', '*');
+    ELSE
+        PERFORM pg_notify('sandlease_network', s.id) FROM session s
+          WHERE s.tenant = f.tenant AND s.agent_type = f.agent_type
+            AND s.state NOT IN ('deleted', 'failed', 'lost');
+    END IF;
+    RETURN NULL;
+END $$;
+
 CREATE OR REPLACE TRIGGER profile_changed
     AFTER INSERT OR UPDATE OR DELETE ON profile
-    FOR EACH STATEMENT EXECUTE FUNCTION network_changed_for_many();
+    FOR EACH ROW EXECUTE FUNCTION profile_network_changed();

@@ -171,6 +171,31 @@ def no_more_than_the_class_has():
 
 
 @case
+def the_smaller_number_of_requests_counts():
+    expect(200, put("linter", {"limits": {"networkRequests": 7}, "network": {
+        "allow": ["@npm"], "maxRequests": 4}}))
+    equal(create(agentType="linter", start=False)["network"]["maxRequests"], 4, "of the profile's")
+    expect(200, put("linter", {"limits": {"networkRequests": 7}}))
+    admin("org", "set", "demo", "--network", "@npm")
+    sql("UPDATE org SET network = network || '{\"maxRequests\": 3}' WHERE id = 'demo'")
+    equal(create(agentType="linter", start=False)["network"]["maxRequests"], 3, "or the org's")
+    equal(create(agentType="linter", start=False, limits={"networkRequests": 9})["network"][
+        "maxRequests"], 9, "but the session's own replaces them")
+    admin("org", "set", "demo", "--network", "none")
+
+
+@case
+def an_org_has_a_hundred_at_most():
+    key = new_key("many", "boss", "--scope", "admin")
+    sql("INSERT INTO profile (tenant, agent_type, limits) SELECT 'many', 'p' || n, '{}'"
+        " FROM generate_series(1, 99) n")
+    expect(201, put("last", SMALL, key))
+    equal(problem(put("more", SMALL, key), 429, "quota_exceeded")["quota"]["name"], "profiles",
+          "one more")
+    expect(200, put("last", SMALL, key))
+
+
+@case
 def a_name_with_other_limits_is_a_conflict():
     create(name="kept", limits={"memoryMb": 100}, start=False)
     r = problem(call("POST", "/v1/sessions", {

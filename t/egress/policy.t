@@ -145,6 +145,26 @@ def an_operators_change_cuts_open_connections():
     same(held(sid, key), "b'one'\n", "an org's policy is no matter of a session with its own")
 
 
+def a_change_of_a_profile_counts_for_its_sessions():
+    key = service.new_key("profiled", "u", "--scope", "admin")
+
+    def profile(*allow):
+        reply = service.call("PUT", "/v1/profiles/caller", {
+            "limits": {}, "network": {"allow": list(allow)}}, key)
+        ok(reply.status in (200, 201), "a profile: %s" % (allow,), reply)
+    profile("echo.example.com:7000")
+    sid = service.create(key, agentType="caller")["id"]
+    hold(sid, key=key)
+    profile("api.example.com")
+    until("the end", lambda: "ConnectionResetError" in held(sid, key))
+    same(fetch(sid, key=key)[0], 0, "of an org's own")
+    service.expect(204, service.call("DELETE", "/v1/profiles/caller", key=key))
+    until("no network", lambda: fetch(sid, key=key)[0] != 0)
+    service.admin("profile", "set", "caller", "--network", "api.example.com")
+    until("a network", lambda: fetch(sid, key=key)[0] == 0)
+    ok(True, "and of the service's")
+
+
 def an_abandoned_request_gives_its_place_back():
     silent = net.web("silent.example.com")
     gate = threading.Event()
@@ -305,7 +325,8 @@ def nothing_is_left_behind():
 
 
 run([a_change_takes_effect_at_once, a_session_gets_a_network_later, org_class_and_preset_count,
-     an_operators_change_cuts_open_connections, an_abandoned_request_gives_its_place_back,
+     an_operators_change_cuts_open_connections, a_change_of_a_profile_counts_for_its_sessions,
+     an_abandoned_request_gives_its_place_back,
      a_narrower_policy_ends_what_was_not_checked, requests_are_limited, sandboxes_outlive_egress,
      a_socket_that_was_left_does_no_harm, only_one_egress_runs, the_database_may_go_and_come,
      sleep_and_wake_keep_the_policy, tenants_do_not_meet, a_start_without_egress_says_so,
