@@ -244,7 +244,7 @@ api api/shares "a preview's visitor is nobody's" api/gate/wake.c \
 	'/^start_for/,/^}/s/app->worker, org,/app->worker, call_param(c, "SL_SESSION"),/' \
 	"visitors of previews count for the org that has them"
 api api/shares "a stopped wrapper is asked each time" api/v1/session_now.c \
-	's/share_mute\(app->share, name\);/(void)name;/' \
+	's/org_share_mute\(app->share, name\);/(void)name;/' \
 	"a wrapper that is stopped delays one GET not each"
 api api/busy "a list asks nobody" api/v1/session_now.c \
 	's/^\task_wrappers\(c, ctl, all, count\);/if (count == 1) ask_wrappers(c, ctl, all, count);/' \
