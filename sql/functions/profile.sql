@@ -69,7 +69,7 @@ BEGIN
 END $$;
 
 -- Raises SX429 if a tenant has too many profiles for another one; those of the service
--- are the operator's.  Two at once may both be the last.
+-- are the operator's.
 CREATE OR REPLACE FUNCTION profile_room(p_tenant text, p_type text)
 RETURNS void LANGUAGE plpgsql STABLE AS $$
 DECLARE
@@ -82,8 +82,29 @@ BEGIN
     END IF;
 END $$;
 
+-- Counts a change of a tenant's profiles; raises SX429 after 60 at once, then after one in
+-- six seconds.  Each one is a row of the audit log, and has sandlease-egress read all
+-- sessions of the type.
+CREATE OR REPLACE FUNCTION profile_turn(p_tenant text)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    c_most  constant bigint := 60;
+    c_pause constant interval := '6 s';
+    v_at    timestamptz := clock_timestamp();
+    v_turn  timestamptz;
+BEGIN
+    UPDATE org SET profile_turn = greatest(org.profile_turn, v_at) + c_pause
+     WHERE id = p_tenant
+    RETURNING org.profile_turn INTO v_turn;
+    IF v_turn > v_at + c_most * c_pause THEN
+        PERFORM quota_refuse('profileChanges', 'changes of profiles', c_most, c_most,
+            ceil(extract(epoch FROM v_turn - v_at - c_most * c_pause))::integer);
+    END IF;
+END $$;
+
 -- Writes a tenant's profile.  p.merge: what p does not name stays as it is, or is as in
--- the service's profile.  Answers whether the row is new; NULL: there is no such tenant.
+-- the service's profile.  p.counted: the tenant asks, not the operator.  Answers whether
+-- the row is new; NULL: there is no such tenant.
 CREATE OR REPLACE FUNCTION profile_put(p_tenant text, p_type text, p jsonb)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
@@ -92,11 +113,15 @@ DECLARE
     v_base    profile%ROWTYPE;
     v_new     boolean;
 BEGIN
-    IF p_tenant <> '' AND NOT EXISTS (SELECT FROM org WHERE id = p_tenant) THEN
+    PERFORM FROM org WHERE id = p_tenant FOR NO KEY UPDATE; -- one at a time, for profile_room()
+    IF NOT FOUND AND p_tenant <> '' THEN
         RETURN NULL;
     END IF;
     PERFORM network_must_know(v_network);
     PERFORM profile_room(p_tenant, p_type);
+    IF p ? 'counted' THEN
+        PERFORM profile_turn(p_tenant);
+    END IF;
     IF v_merge THEN
         v_base := profile_of('', p_type);
     END IF;
@@ -109,20 +134,26 @@ BEGIN
            changed_at = clock_timestamp()
     RETURNING xmax = 0 INTO v_new;
     PERFORM audit_add('profile_changed', 'info', nullif(p_tenant, ''), p_type,
-        jsonb_build_object('by', coalesce(p->>'actor', event_actor())) || (p - '{actor,merge}'::text[]));
+        jsonb_build_object('by', coalesce(p->>'actor', event_actor()))
+            || (p - '{actor,merge,counted}'::text[]));
     RETURN v_new;
 END $$;
 
--- Deletes a tenant's profile.  Answers whether there was one.
+-- Deletes a tenant's profile.  p.counted as above.  Answers whether there was one.
 CREATE OR REPLACE FUNCTION profile_delete(p_tenant text, p_type text, p jsonb)
 RETURNS boolean LANGUAGE plpgsql AS $$
 BEGIN
+    PERFORM FROM org WHERE id = p_tenant FOR NO KEY UPDATE; -- first, as profile_put() does
     DELETE FROM profile WHERE tenant = p_tenant AND agent_type = p_type;
     IF NOT FOUND THEN
         RETURN false;
     END IF;
+    IF p ? 'counted' THEN
+        PERFORM profile_turn(p_tenant);
+    END IF;
     PERFORM audit_add('profile_deleted', 'info', nullif(p_tenant, ''), p_type,
-        jsonb_build_object('by', coalesce(p->>'actor', event_actor())) || (p - 'actor'));
+        jsonb_build_object('by', coalesce(p->>'actor', event_actor()))
+            || (p - '{actor,counted}'::text[]));
     RETURN true;
 END $$;
 

@@ -9,6 +9,10 @@ ALTER TABLE class
     ADD COLUMN cpu_seconds bigint NOT NULL DEFAULT 86400,
     ADD COLUMN wall_seconds bigint NOT NULL DEFAULT 86400;
 
+-- Until when the tenant's changes of profiles count: profile_turn().
+ALTER TABLE org
+    ADD COLUMN profile_turn timestamptz NOT NULL DEFAULT '-infinity';
+
 -- Limits and network of agents of a type.  tenant '' counts for every tenant that has no row of its
 -- own for the type.  network NULL: the profile says nothing of it.
 CREATE TABLE profile (

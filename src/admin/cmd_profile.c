@@ -98,7 +98,7 @@ cmd_profile_set(struct admin *a, struct err *e)
 	if (rows_null(r, 0, "made"))
 		return admin_unknown_org(org, e);
 	printf(
-	    "the profile %s is %s; a session has new limits when it is next started, a network at once\n",
+	    "the profile %s is %s; a session has new memory and processes when it is next started, disk and network at once\n",
 	    type, rows_bool(r, 0, "made") ? "added" : "changed");
 	return 0;
 }

@@ -40,7 +40,8 @@ libegress_a_SOURCES = \
 	src/egress/later.c \
 	src/egress/process.h \
 	src/egress/reports.c \
-	src/egress/rows.c src/egress/rows.h
+	src/egress/rows.c src/egress/rows.h \
+	src/egress/told.c
 
 sandlease_egress_SOURCES = src/egress/main.c
 sandlease_egress_LDADD = libegress.a libcontrol.a libprovider.a libstore.a libdomain.a libweb.a $(LIBCOMMON) \

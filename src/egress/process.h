@@ -39,6 +39,9 @@ struct rows_process {
 	/* owned; messages of serve that the database did not take */
 	json_t *later;
 	struct loop_timer later_timer;
+	/* owned; {session: true}: have changed, and follow their rows in turn */
+	json_t *told;
+	struct loop_timer told_timer;
 	/* owned; counts that are not written, and those of the last attempt */
 	json_t *counts, *writing;
 	char writing_id[ID_MAX]; /* the database takes it once */
@@ -82,6 +85,13 @@ void follow_failed(struct rows_process *p, const char *session,
     const struct err *e);
 /* Tells a worker what became of its request. */
 void follow_answer(int waiter, bool ok, const char *why);
+
+/* ---- told.c */
+
+void told_open(struct rows_process *p);
+void told_close(struct rows_process *p);
+/* Has a session follow its row when its turn comes, which is soon. */
+void told_add(struct rows_process *p, const char *session);
 
 /* ---- authority_row.c */
 

@@ -154,12 +154,11 @@ static void
 on_told(void *ctx, const char *text)
 {
 	struct rows_process *p = ctx;
-	struct err e = { 0 };
 
 	if (str_equal(text, "*"))
 		follow_all(p);
-	else if (follow(p, text, -1, &e) < 0)
-		follow_failed(p, text, &e);
+	else
+		told_add(p, text);
 }
 
 static void
@@ -301,6 +300,7 @@ close_all(struct rows_process *p)
 		lose_serve(p);
 	}
 	reports_close(p);
+	told_close(p);
 	if (listen_fd(p->listener) >= 0 &&
 	    STORE_RUN(p->store, STMT_EGRESS_STOPPED, NULL, &e,
 		p->conf->host_name) < 0)
@@ -336,6 +336,7 @@ rows_run(const struct conf *conf, struct err *e)
 	    open_all(&p, e) < 0)
 		return -1;
 	reports_open(&p);
+	told_open(&p);
 	write_log_request(&p);
 	p.store = store_new(conf->database, &STORE);
 	p.listener = store_new(conf->database, &STORE);

@@ -2,6 +2,7 @@
 """profiles.t: tests profiles of agent types, and that sessions are held to them."""
 import os
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
@@ -30,6 +31,10 @@ def profiles(key=None):
 
 def put(kind, body, key=ADMIN):
     return call("PUT", "/v1/profiles/" + kind, body, key)
+
+
+def get_profile(kind, key=None):
+    return expect(200, call("GET", "/v1/profiles/" + kind, key=key)).json
 
 
 def said(sid, command):
@@ -193,6 +198,35 @@ def an_org_has_a_hundred_at_most():
     equal(problem(put("more", SMALL, key), 429, "quota_exceeded")["quota"]["name"], "profiles",
           "one more")
     expect(200, put("last", SMALL, key))
+
+
+@case
+def an_org_changes_them_sixty_times_at_once():
+    key = new_key("restless", "boss", "--scope", "admin")
+    expect(201, put("x", SMALL, key))
+    for _ in range(29):
+        expect(204, call("DELETE", "/v1/profiles/x", key=key))
+        expect(201, put("x", SMALL, key))
+    sql("UPDATE org SET profile_turn = profile_turn + interval '5 s' WHERE id = 'restless'")
+    for reply in (put("x", SMALL, key), call("DELETE", "/v1/profiles/x", key=key)):
+        equal(problem(reply, 429, "quota_exceeded")["quota"]["name"], "profileChanges",
+              "one more")
+        true(1 <= int(reply.headers["Retry-After"]) <= 6, reply.headers["Retry-After"])
+    equal(get_profile("x", key)["limits"], SMALL["limits"], "is as it was")
+    expect(201, put("x", SMALL, STRANGER))
+    admin("profile", "set", "x", "--org", "restless", "--pids", "64")
+    sql("UPDATE org SET profile_turn = profile_turn - interval '6 s' WHERE id = 'restless'")
+    expect(200, put("x", SMALL, key))
+
+
+@case
+def two_at_once_are_not_both_the_hundredth():
+    key = new_key("pair", "boss", "--scope", "admin")
+    sql("INSERT INTO profile (tenant, agent_type, limits) SELECT 'pair', 'p' || n, '{}'"
+        " FROM generate_series(1, 99) n")
+    with ThreadPoolExecutor(8) as pool:
+        got = [r.status for r in pool.map(lambda n: put("q%d" % n, SMALL, key), range(8))]
+    equal(sorted(got), [201] + 7 * [429], "one of eight")
 
 
 @case

@@ -149,7 +149,8 @@ while True:
     service.stack("egress_stop")
     arrived = len([r for r in web.seen[seen:] if r[2] == "/last"])
     counted = service.get(sid)["network"]["requests"]
-    ok(counted >= arrived, "what was counted last is written", "%d of %d" % (counted, arrived))
+    # the last one may have been counted and not arrived
+    ok(0 <= counted - arrived <= 1, "what was counted last is written", "%d of %d" % (counted, arrived))
     service.stack("egress_start")
     until("the network", lambda: fetch(sid)[0] == 0)
 

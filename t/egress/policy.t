@@ -165,6 +165,20 @@ def a_change_of_a_profile_counts_for_its_sessions():
     ok(True, "and of the service's")
 
 
+def many_changes_of_one_tenant_keep_nobody_waiting():
+    busy, key = session("api.example.com"), service.new_key("patient", "u")
+    sid = session("api.example.com", key=key)
+    same((fetch(busy)[0], fetch(sid, key=key)[0]), (0, 0), "both have a network")
+    # each is a transaction, so that none is left out; reading the row takes some ms
+    service.sql("DO $$ BEGIN FOR i IN 1..20000 LOOP"
+                " PERFORM pg_notify('sandlease_network', '%s'); COMMIT; END LOOP; END $$" % busy)
+    change(sid, key, mode="allow", allow=["echo.example.com:7000"])
+    same(fetch(sid, key=key)[0], 6, "a change of another is answered, and counts")
+    change(busy, mode="none")
+    until("its last change", lambda: fetch(busy)[0] == 6)
+    ok(True, "as does the last of them")
+
+
 def an_abandoned_request_gives_its_place_back():
     silent = net.web("silent.example.com")
     gate = threading.Event()
@@ -326,7 +340,7 @@ def nothing_is_left_behind():
 
 run([a_change_takes_effect_at_once, a_session_gets_a_network_later, org_class_and_preset_count,
      an_operators_change_cuts_open_connections, a_change_of_a_profile_counts_for_its_sessions,
-     an_abandoned_request_gives_its_place_back,
+     many_changes_of_one_tenant_keep_nobody_waiting, an_abandoned_request_gives_its_place_back,
      a_narrower_policy_ends_what_was_not_checked, requests_are_limited, sandboxes_outlive_egress,
      a_socket_that_was_left_does_no_harm, only_one_egress_runs, the_database_may_go_and_come,
      sleep_and_wake_keep_the_policy, tenants_do_not_meet, a_start_without_egress_says_so,

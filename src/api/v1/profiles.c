@@ -62,9 +62,9 @@ read_spec(struct call *c, struct control *ctl, struct err *e)
 	if (b.network != NULL && !json_is_null(b.network) &&
 	    network_check(b.network, "network", &network, e) < 0)
 		return NULL;
-	return control_spec_text(
-	    json_pack("{s:O, s:O*, s:s*, s:s}", "limits", b.limits, "network",
-		network, "actor", control_actor(ctl), "trace", ctl->trace));
+	return control_spec_text(json_pack("{s:O, s:O*, s:s*, s:s, s:b}",
+	    "limits", b.limits, "network", network, "actor", control_actor(ctl),
+	    "trace", ctl->trace, "counted", 1));
 }
 
 int
@@ -99,8 +99,8 @@ v1_profile_delete(struct call *c, struct err *e)
 
 	if (ctl == NULL)
 		return -1;
-	spec = control_spec_text(json_pack("{s:s*, s:s}", "actor",
-	    control_actor(ctl), "trace", ctl->trace));
+	spec = control_spec_text(json_pack("{s:s*, s:s, s:b}", "actor",
+	    control_actor(ctl), "trace", ctl->trace, "counted", 1));
 	if (STORE_RUN(app_of(c)->store, STMT_PROFILE_DELETE, &r, e,
 		app_of(c)->who.tenant, call_var(c, "type"), spec) < 0)
 		return -1;
