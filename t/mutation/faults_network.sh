@@ -140,6 +140,9 @@ egress failures "counts of the last second are lost" rows.c \
 egress policy "what is taken away stays open" serve/session.c \
 	's/deny\(s, DENY_POLICY_CHANGED, c->host, c->port, NULL\);/continue;/' \
 	"a change takes effect at once"
+egress policy "changes that are told come before workers" rows.c \
+	's/^\t\ttold_add\(p, text\);/\t\t(void)!follow(p, text, -1, \&(struct err){ 0 });/' \
+	"many changes of one tenant keep nobody waiting"
 unit egress/resolver "an answer that was cut is asked for by TCP" egress/base/resolver.c \
 	's/ARES_FLAG_IGNTC/0/' \
 	"an_answer_that_was_cut_is_used_as_it_is"
