@@ -4,6 +4,7 @@
 NGINX_TEMPLATES = \
 	%D%/answer.headers.in \
 	%D%/auth.params.in \
+	%D%/control.conf.in \
 	%D%/credentials.js.in \
 	%D%/data.headers.in \
 	%D%/deny.params.in \
@@ -45,6 +46,7 @@ nginxdir = $(pkgdatadir)/nginx
 nodist_nginx_DATA = \
 	%D%/answer.headers \
 	%D%/auth.params \
+	%D%/control.conf \
 	%D%/credentials.js \
 	%D%/data.headers \
 	%D%/deny.params \

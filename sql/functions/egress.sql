@@ -25,5 +25,9 @@ BEGIN
         ON CONFLICT (session_id) DO NOTHING;
     UPDATE network_use SET requests = requests + 1, changed_at = clock_timestamp()
      WHERE session_id = p_session AND (v_max IS NULL OR requests < v_max);
-    RETURN CASE WHEN FOUND THEN 'ok' ELSE 'exceeded' END;
+    IF FOUND THEN
+        RETURN 'ok';
+    END IF;
+    UPDATE network_use SET exceeded_at = clock_timestamp() WHERE session_id = p_session;
+    RETURN 'exceeded';
 END $$;

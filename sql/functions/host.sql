@@ -74,6 +74,7 @@ BEGIN
      WHERE p_from <> '' AND disk_host = p_from;
     UPDATE snapshot SET host = p_host WHERE p_from <> '' AND host = p_from;
     GET DIAGNOSTICS snapshots = ROW_COUNT;
+    UPDATE artifact SET host = p_host WHERE p_from <> '' AND host = p_from;
     DELETE FROM sighting WHERE p_from <> '' AND host = p_from;
     DELETE FROM host WHERE p_from <> '' AND name = p_from;
     UPDATE host SET storage_id = NULL WHERE storage_id = p_seen AND name <> p_host;

@@ -18,7 +18,8 @@ CREATE OR REPLACE FUNCTION profile_json(f profile)
 RETURNS json LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN json_build_object('agentType', f.agent_type, 'own', f.tenant <> '',
-        'limits', f.limits, 'network', f.network, 'changedAt', iso(f.changed_at));
+        'limits', f.limits, 'network', f.network, 'command', f.command,
+        'changedAt', iso(f.changed_at));
 END $$;
 
 -- The most that a class allows of each limit.
@@ -53,11 +54,12 @@ END $$;
 
 -- The limits that hold: own ones, else the profile's, and never more than the class's.
 CREATE OR REPLACE FUNCTION limits_choose(p_own jsonb, p_profile jsonb, p_class jsonb)
-RETURNS jsonb LANGUAGE sql STABLE AS $$
-    SELECT jsonb_object_agg(w.key, least(w.wanted::bigint, (p_class->>w.key)::bigint))
-      FROM jsonb_each_text(p_class || coalesce(p_profile, '{}') || coalesce(p_own, '{}'))
-           w (key, wanted)
-$$;
+RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+BEGIN
+    RETURN (SELECT jsonb_object_agg(w.key, least(w.wanted::bigint, (p_class->>w.key)::bigint))
+              FROM jsonb_each_text(p_class || coalesce(p_profile, '{}') || coalesce(p_own, '{}'))
+                   w (key, wanted));
+END $$;
 
 -- The limits of a session, all of them.
 CREATE OR REPLACE FUNCTION session_limits(s session)
@@ -82,24 +84,13 @@ BEGIN
     END IF;
 END $$;
 
--- Counts a change of a tenant's profiles; raises SX429 after 60 at once, then after one in
--- six seconds.  Each one is a row of the audit log, and has sandlease-egress read all
--- sessions of the type.
+-- Counts a change of a tenant's profiles.  Each one is a row of the audit log, and has
+-- sandlease-egress read all sessions of the type.
 CREATE OR REPLACE FUNCTION profile_turn(p_tenant text)
 RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    c_most  constant bigint := 60;
-    c_pause constant interval := '6 s';
-    v_at    timestamptz := clock_timestamp();
-    v_turn  timestamptz;
 BEGIN
-    UPDATE org SET profile_turn = greatest(org.profile_turn, v_at) + c_pause
-     WHERE id = p_tenant
-    RETURNING org.profile_turn INTO v_turn;
-    IF v_turn > v_at + c_most * c_pause THEN
-        PERFORM quota_refuse('profileChanges', 'changes of profiles', c_most, c_most,
-            ceil(extract(epoch FROM v_turn - v_at - c_most * c_pause))::integer);
-    END IF;
+    UPDATE org SET profile_turn = quota_turn(org.profile_turn, 'profileChanges', 'changes of profiles')
+     WHERE id = p_tenant;
 END $$;
 
 -- Writes a tenant's profile.  p.merge: what p does not name stays as it is, or is as in
@@ -125,12 +116,14 @@ BEGIN
     IF v_merge THEN
         v_base := profile_of('', p_type);
     END IF;
-    INSERT INTO profile AS f (tenant, agent_type, limits, network)
+    INSERT INTO profile AS f (tenant, agent_type, limits, network, command)
     VALUES (p_tenant, p_type, coalesce(v_base.limits, '{}') || (p->'limits'),
-        CASE WHEN p ? 'network' THEN v_network ELSE v_base.network END)
+        CASE WHEN p ? 'network' THEN v_network ELSE v_base.network END,
+        CASE WHEN p ? 'command' THEN p->>'command' ELSE v_base.command END)
     ON CONFLICT (tenant, agent_type) DO UPDATE
        SET limits = CASE WHEN v_merge THEN f.limits || (p->'limits') ELSE p->'limits' END,
            network = CASE WHEN v_merge AND NOT p ? 'network' THEN f.network ELSE v_network END,
+           command = CASE WHEN v_merge AND NOT p ? 'command' THEN f.command ELSE p->>'command' END,
            changed_at = clock_timestamp()
     RETURNING xmax = 0 INTO v_new;
     PERFORM audit_add('profile_changed', 'info', nullif(p_tenant, ''), p_type,

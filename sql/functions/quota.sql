@@ -215,6 +215,24 @@ BEGIN
             'name', p_name, 'limit', p_limit, 'used', floor(p_used)));
 END $$;
 
+-- Counts a change that a tenant makes: 60 at once, then one in six seconds.  p_turn is until
+-- when its changes count so far.  Answers until when they do with this one; raises SX429 if
+-- it is too early for it.
+CREATE OR REPLACE FUNCTION quota_turn(p_turn timestamptz, p_name text, p_what text)
+RETURNS timestamptz LANGUAGE plpgsql AS $$
+DECLARE
+    c_most  constant bigint := 60;
+    c_pause constant interval := '6 s';
+    v_at    timestamptz := clock_timestamp();
+    v_turn  timestamptz := greatest(p_turn, v_at) + c_pause;
+BEGIN
+    IF v_turn > v_at + c_most * c_pause THEN
+        PERFORM quota_refuse(p_name, p_what, c_most, c_most,
+            ceil(extract(epoch FROM v_turn - v_at - c_most * c_pause))::integer);
+    END IF;
+    RETURN v_turn;
+END $$;
+
 -- Raises SX429 if that much more does not fit, with the seconds after which a retry
 -- makes sense: active sessions fall asleep by themselves; for the other limits the
 -- tenant must remove something.

@@ -67,6 +67,8 @@ BEGIN
         'sleepAfterSeconds', s.sleep_after_seconds,
         'keepAlive', s.keep_alive,
         'maxRunSeconds', s.max_run_seconds,
+        'concurrency', s.concurrency,
+        'cleanup', s.cleanup,
         'expiresAt', iso(s.expires_at),
         'suspend', s.suspend,
         'suspended', s.state = 'asleep' AND s.suspended_at IS NOT NULL,

@@ -79,3 +79,53 @@ BEGIN
     PERFORM keys_attach(p_tenant, p_keys, other);
     RETURN true;
 END $$;
+
+-- Gives a session one key that it has asked for itself, or says why not; NULL: it has it
+-- already.  The key and the session's row are locked.
+CREATE OR REPLACE FUNCTION keys_take_one(s session, p_key text)
+RETURNS jsonb LANGUAGE plpgsql AS $$
+DECLARE
+    v_owner text;
+BEGIN
+    SELECT a.session_id INTO v_owner FROM alias a JOIN session o ON o.id = a.session_id
+     WHERE a.tenant = s.tenant AND a.key = p_key AND o.state NOT IN ('deleting', 'deleted');
+    IF v_owner = s.id THEN
+        RETURN NULL;
+    ELSIF v_owner IS NOT NULL THEN
+        RETURN jsonb_build_object('what', 'refused', 'why', 'another session has it: ' || v_owner);
+    ELSIF (SELECT count(*) FROM alias WHERE session_id = s.id) >= 64 THEN
+        RETURN jsonb_build_object('what', 'refused',
+            'why', 'a session may have at most 64 correlation keys');
+    END IF;
+    PERFORM keys_attach(s.tenant, ARRAY[p_key], s.id);
+    RETURN '{"what": "given"}';
+END $$;
+
+-- Gives a session the keys that commands inside have asked for, as its wrapper tells
+-- them: each is looked at once, so that one that a client frees later stays free.
+CREATE OR REPLACE FUNCTION keys_take(p_session text, p_keys jsonb, p_trace text)
+RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+    s      session%ROWTYPE;
+    v_keys text[];
+BEGIN
+    SELECT * INTO s FROM session WHERE id = p_session;
+    IF NOT FOUND OR s.keys_told = p_keys THEN
+        RETURN;
+    END IF;
+    PERFORM keys_lock(s.tenant, ARRAY(SELECT jsonb_array_elements_text(p_keys)));
+    -- as execution_lock() does: a lock that is made stronger later may be a deadlock
+    SELECT * INTO s FROM session WHERE id = p_session FOR UPDATE;
+    IF NOT FOUND OR s.state IN ('deleting', 'deleted') THEN
+        RETURN;
+    END IF;
+    PERFORM FROM lease WHERE session_id = p_session FOR UPDATE;
+    v_keys := ARRAY(SELECT k FROM jsonb_array_elements_text(p_keys) k
+                     WHERE NOT coalesce(s.keys_told, '[]') ? k LIMIT 16);
+    UPDATE session SET keys_told = p_keys WHERE id = p_session;
+    INSERT INTO event (session_id, kind, what, actor, reason, trace_id, detail)
+    SELECT p_session, 'key', r->>'what', 'session', r->>'why', p_trace, jsonb_build_object('key', k)
+      FROM unnest(v_keys) WITH ORDINALITY o (k, i), LATERAL keys_take_one(s, k) r
+     WHERE r IS NOT NULL
+     ORDER BY i;
+END $$;

@@ -6,7 +6,7 @@ RETURNS jsonb LANGUAGE sql STABLE AS $$
     SELECT jsonb_build_object('sleepAfterSeconds', s.sleep_after_seconds,
         'keepAlive', s.keep_alive, 'suspend', s.suspend, 'wakeOnPreview', s.wake_on_preview,
         'maxRunSeconds', s.max_run_seconds, 'expiresAt', iso(s.expires_at),
-        'baseUrl', s.base_url, 'network', s.network)
+        'baseUrl', s.base_url, 'network', s.network, 'concurrency', s.concurrency)
 $$;
 
 -- {"keepAlive": {"from", "to"}, ..., "labels": [names]}: what differs.  Values of
@@ -52,6 +52,7 @@ BEGIN
            wake_on_preview = coalesce((p->>'wakeOnPreview')::boolean, x.wake_on_preview),
            max_run_seconds = CASE WHEN p ? 'maxRunSeconds' -- 0: no limit any more
                THEN nullif((p->>'maxRunSeconds')::bigint, 0) ELSE x.max_run_seconds END,
+           concurrency = coalesce((p->>'concurrency')::int, x.concurrency),
            expires_at = coalesce((p->>'expiresAt')::timestamptz, x.expires_at),
            labels = session_labels(x.labels, p->'labels'),
            network = CASE WHEN p ? 'network' -- null: the org's again

@@ -283,7 +283,7 @@ BEGIN
            disk_host = CASE WHEN b.disk_mb > 0 THEN b.disk_host ELSE excluded.disk_host END;
     INSERT INTO session (id, tenant, org, user_id, bot, key_id, name, sandbox_id, isolation,
         class, agent_type, labels, env_sealed, files_sealed, base_url, sleep_after_seconds,
-        keep_alive, wake_on_preview, expires_at, max_run_seconds, suspend, trace_id, actor,
+        keep_alive, wake_on_preview, expires_at, max_run_seconds, suspend, concurrency, trace_id, actor,
         last_activity_at, setup_sealed, setup_seconds, snapshot_id, snapshot_fallback, made_with,
         network, secrets, secrets_sealed, limits, state, reason, told)
     VALUES (v_id, v_tenant, p->>'org', p->>'user', p->>'bot', p->>'keyId', p->>'name',
@@ -291,8 +291,8 @@ BEGIN
         coalesce(p->'labels', '{}'), p->>'env', p->>'files', p->>'baseUrl',
         (p->>'sleepAfterSeconds')::bigint, (p->>'keepAlive')::boolean,
         (p->>'wakeOnPreview')::boolean, (p->>'expiresAt')::timestamptz,
-        (p->>'maxRunSeconds')::bigint, coalesce((p->>'suspend')::boolean, false), p->>'trace',
-        p->>'actor', clock_timestamp(), p->>'setup', (p->>'setupSeconds')::bigint,
+        (p->>'maxRunSeconds')::bigint, coalesce((p->>'suspend')::boolean, false),
+        coalesce((p->>'concurrency')::int, 1), p->>'trace', p->>'actor', clock_timestamp(), p->>'setup', (p->>'setupSeconds')::bigint,
         CASE WHEN v_gone IS NULL THEN p->>'snapshot' END,
         coalesce((p->>'snapshotFallback')::boolean, false), p->'madeWith',
         p->'network', nullif(p->'secrets', '[]'), p->>'secretsSealed', p->'limits',

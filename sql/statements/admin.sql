@@ -261,7 +261,8 @@ SELECT s.tenant, s.host,
 -- name: admin_profiles
 -- params: org, next, page
 SELECT jsonb_build_object('agentType', f.agent_type, 'org', nullif(f.tenant, ''),
-           'network', f.network, 'changedAt', iso(f.changed_at)) || f.limits AS json,
+           'network', f.network, 'command', f.command, 'changedAt', iso(f.changed_at))
+           || f.limits AS json,
        concat(f.agent_type, '|', f.tenant) AS next
   FROM profile f
  WHERE ($1 = '' OR f.tenant = $1)

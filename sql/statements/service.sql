@@ -37,6 +37,10 @@ SELECT profile_json(f) AS json
 -- params: tenant, agent_type
 SELECT profile_json(f) AS json FROM profile_of($1, $2) f WHERE f.agent_type IS NOT NULL;
 
+-- name: profile_command
+-- params: tenant, agent_type
+SELECT f.command FROM profile_of($1, $2) f WHERE f.agent_type IS NOT NULL;
+
 -- name: profile_put
 -- params: tenant, agent_type, spec
 SELECT profile_put($1, $2, $3::jsonb) AS made;

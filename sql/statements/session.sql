@@ -270,3 +270,7 @@ SELECT s.id AS session_id
    AND $1 = CASE b.host WHEN '' THEN b.disk_host ELSE b.host END
  ORDER BY row_number() OVER (PARTITION BY s.tenant ORDER BY s.initializing_since), random()
  LIMIT 100;
+
+-- name: keys_take
+-- params: session_id, keys, trace_id
+SELECT keys_take($1, $2::jsonb, $3);

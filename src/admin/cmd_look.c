@@ -62,7 +62,7 @@ cmd_org_show(struct admin *a, struct err *e)
 	if (rows_count(r) == 0)
 		return err_set(e, ERR_NOT_FOUND, CODE_ORG_NOT_FOUND,
 		    "there is no org %s; see org list", org);
-	if (list_parse(r, &o, e) < 0)
+	if (rows_json(r, 0, "json", &o, e) < 0)
 		return -1;
 	list_print_one(a, o);
 	return 0;

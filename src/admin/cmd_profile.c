@@ -1,5 +1,6 @@
 /* cmd_profile.c: lists, changes and deletes profiles of agent types. */
 #include <stdio.h>
+#include <string.h>
 
 #include "admin/commands.h"
 #include "admin/list.h"
@@ -19,11 +20,12 @@ static const struct column COLUMNS[] = {
 	{ "PIDS", "pids" },
 	{ "DISK-MB", "diskMb" },
 	{ "NETWORK", "network", COLUMN_POLICY },
+	{ "COMMAND", "command", COLUMN_START },
 };
 
 /* The options, in the order of LIMITS_FIELDS. */
 static const char *const OPTIONS[] = { "--memory-mb", "--cpu-seconds",
-	"--wall-seconds", "--network-requests", "--pids", "--disk-mb" };
+	"--wall-seconds", "--pids", "--disk-mb", "--network-requests" };
 
 int
 cmd_profile_list(struct admin *a, struct err *e)
@@ -74,24 +76,41 @@ read_limits(struct admin *a, json_t *limits, struct err *e)
 	return 0;
 }
 
+/* The command; JSON's null if it is to be removed, NULL if none was given. */
+static int
+read_command(struct admin *a, json_t **command, struct err *e)
+{
+	const char *text = admin_option(a, "--command");
+
+	if (text == NULL)
+		return 0;
+	if (strlen(text) > EXECUTION_COMMAND_MAX || !json_is_text(text))
+		return err_set(e, ERR_INVALID, CODE_USAGE,
+		    "--command: must be a text of up to %d bytes",
+		    EXECUTION_COMMAND_MAX);
+	*command = text[0] != '\0' ? json_string(text) : json_null();
+	return 0;
+}
+
 int
 cmd_profile_set(struct admin *a, struct err *e)
 {
 	const char *network = admin_option(a, "--network"), *type, *org;
-	auto_json json_t *limits = json_object();
+	auto_json json_t *limits = json_object(), *command = NULL;
 	auto_rows struct rows *r = NULL;
 	auto_free char *spec = NULL;
 	json_t *policy = NULL;
 
 	if (read_type(a, &type, &org, e) < 0 || read_limits(a, limits, e) < 0 ||
+	    read_command(a, &command, e) < 0 ||
 	    (network != NULL &&
 		network_spec_read_or_default("--network", network, &policy, e) <
 		    0))
 		return -1;
-	if (policy == NULL && json_object_size(limits) == 0)
+	if (policy == NULL && command == NULL && json_object_size(limits) == 0)
 		return admin_usage(a, e);
-	spec = control_spec_text(json_pack("{s:b, s:O, s:o*}", "merge", 1,
-	    "limits", limits, "network", policy));
+	spec = control_spec_text(json_pack("{s:b, s:O, s:o*, s:O*}", "merge", 1,
+	    "limits", limits, "network", policy, "command", command));
 	if (STORE_RUN(a->store, STMT_PROFILE_PUT, &r, e, org, type, spec) < 0)
 		return e->code == CODE_UNKNOWN_PRESET ? err_wrap(e, "--network")
 						      : -1;

@@ -71,7 +71,7 @@ cmd_session_show(struct admin *a, struct err *e)
 	if (rows_count(r) == 0)
 		return err_set(e, ERR_NOT_FOUND, CODE_SESSION_NOT_FOUND,
 		    "there is no session %s; see session list", id);
-	if (list_parse(r, &o, e) < 0)
+	if (rows_json(r, 0, "json", &o, e) < 0)
 		return -1;
 	remove_misleading_members(o);
 	list_print_one(a, o);

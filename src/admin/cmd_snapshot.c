@@ -70,7 +70,8 @@ cmd_snapshot_show(struct admin *a, struct err *e)
 	auto_json json_t *o = NULL;
 	const char *id;
 
-	if (read_snapshot(a, &id, &r, e) < 0 || list_parse(r, &o, e) < 0)
+	if (read_snapshot(a, &id, &r, e) < 0 ||
+	    rows_json(r, 0, "json", &o, e) < 0)
 		return -1;
 	list_print_one(a, o);
 	return 0;

@@ -82,6 +82,7 @@ static const struct option_row PROFILE_SET[] = {
 	{ "--pids",             "N",    "processes and threads" },
 	{ "--disk-mb",          "N",    "files" },
 	{ "--network",          "SPEC", "what it may reach: none, open, HOST,@PRESET,..., or default, which is as the org says" },
+	{ "--command",          "TEXT", "run by an execution that brings none; \"\": none" },
 	END,
 };
 static const struct option_row PROFILE_DELETE[] = {
@@ -140,7 +141,7 @@ static const struct command COMMANDS[] = {
 	{ "preset list", cmd_preset_list, "", "list presets, which are names for hosts in a network policy", NULL, PRINTS_MANY },
 	{ "preset set", cmd_preset_set, "PRESET HOST,...", "make a preset of these hosts, or change it" },
 	{ "preset delete", cmd_preset_delete, "PRESET", "delete a preset" },
-	{ "profile list", cmd_profile_list, "", "list profiles: limits and network of agent types", PROFILE_LIST, PRINTS_MANY },
+	{ "profile list", cmd_profile_list, "", "list profiles: limits, network and command of agent types", PROFILE_LIST, PRINTS_MANY },
 	{ "profile set", cmd_profile_set, "TYPE", "make a profile of an agent type, or change it", PROFILE_SET },
 	{ "profile delete", cmd_profile_delete, "TYPE", "delete a profile", PROFILE_DELETE },
 	{ "snapshot list", cmd_snapshot_list, "", "list snapshots of all orgs, newest first", SNAPSHOT_LIST, PRINTS_MANY },

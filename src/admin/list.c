@@ -10,12 +10,14 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "common/table.h"
+#include "common/utf8.h"
 
 enum {
 	PAGE = 1000,
 	LIMIT_DEFAULT = 1000,
 	LIMIT_MAX = 1000 * 1000 * 1000,
-	COLUMNS_MAX = 16
+	COLUMNS_MAX = 16,
+	START_MAX = 40
 };
 
 /* The rows of one page, parsed: objects[0] to objects[count - 1]. */
@@ -57,6 +59,16 @@ span_text(int64_t seconds)
 	    UNITS[i + 1].letter);
 }
 
+static char *
+start_text(const char *s)
+{
+	size_t len = strlen(s);
+
+	if (len <= START_MAX)
+		return xstrdup(s);
+	return xasprintf("%.*s...", (int)utf8_whole(s, START_MAX), s);
+}
+
 /* A JSON value as text for people; "-" for null and "". */
 static char *
 value_text(const json_t *v, enum column_form form)
@@ -70,6 +82,8 @@ value_text(const json_t *v, enum column_form form)
 		text = span_text(json_integer_value(v));
 	else if (form == COLUMN_POLICY)
 		text = network_spec_text(v);
+	else if (form == COLUMN_START && json_is_string(v))
+		text = start_text(json_string_value(v));
 	else if (json_is_string(v))
 		text = xstrdup(json_string_value(v));
 	else if (json_is_boolean(v))
@@ -99,10 +113,7 @@ read_page(struct admin *a, const struct listing *l, int64_t count,
 	if (store_run(a->store, l->stmt, params, n - 1, &r, e) < 0)
 		return -1;
 	for (size_t i = 0; i < rows_count(r); i++) {
-		const char *text = rows_text(r, i, "json");
-
-		if (json_parse(text, strlen(text), &p->objects[p->count], e) <
-		    0)
+		if (rows_json(r, i, "json", &p->objects[p->count], e) < 0)
 			return -1;
 		p->count++;
 	}
@@ -249,14 +260,6 @@ print_members(const json_t *o, const char *prefix)
 			printf("%-28s %s\n", name, text);
 		}
 	}
-}
-
-int
-list_parse(const struct rows *r, json_t **out, struct err *e)
-{
-	const char *text = rows_text(r, 0, "json");
-
-	return json_parse(text, strlen(text), out, e);
 }
 
 void

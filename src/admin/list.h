@@ -17,9 +17,10 @@ enum { LIST_FILTERS_MAX = 8 };
 /* How the table shows a member. */
 enum column_form {
 	COLUMN_TEXT,
-	COLUMN_SPAN,  /* seconds, as "3d4h" */
-	COLUMN_JSON,  /* an object on one line */
-	COLUMN_POLICY /* a network, as operators write it */
+	COLUMN_SPAN,   /* seconds, as "3d4h" */
+	COLUMN_JSON,   /* an object on one line */
+	COLUMN_POLICY, /* a network, as operators write it */
+	COLUMN_START   /* a text, which is cut off if it is long */
 };
 
 struct column {
@@ -44,9 +45,6 @@ int list_print(struct admin *a, const struct listing *l, struct err *e)
 /* The same for objects that are not in the database; at most 1000. */
 void list_print_array(const struct admin *a, const struct listing *l,
     const json_t *all);
-
-/* Parses the column `json` of the first row. */
-int list_parse(const struct rows *r, json_t **out, struct err *e) MUST_CHECK;
 
 /* Prints an object: with --json as JSON, else a line for each member. */
 void list_print_one(const struct admin *a, const json_t *o);

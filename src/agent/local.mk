@@ -1,6 +1,6 @@
 ## agent: see src/README.md
 
-EXTRA_DIST += src/agent/README.md src/agent/api/README.md src/agent/archive/README.md \
+EXTRA_DIST += src/agent/README.md src/agent/api/README.md src/agent/archive/README.md src/agent/attempt/README.md \
 	src/agent/base/README.md src/agent/cell/README.md src/agent/child/README.md \
 	src/agent/code/README.md src/agent/files/README.md src/agent/git/README.md \
 	src/agent/init/README.md src/agent/process/README.md src/agent/pty/README.md \
@@ -10,7 +10,7 @@ EXTRA_DIST += src/agent/README.md src/agent/api/README.md src/agent/archive/READ
 dist_man_MANS += src/agent/sandlease-agent.8
 
 AGENT_SOURCES = \
-	src/agent/api/archive.c \
+	src/agent/api/archive.c src/agent/api/attempt_stream.c \
 	src/agent/api/backup.c \
 	src/agent/api/code.c \
 	src/agent/api/collected.c src/agent/api/collected.h \
@@ -47,6 +47,15 @@ AGENT_SOURCES = \
 	src/agent/archive/omit.c src/agent/archive/omit.h \
 	src/agent/archive/pack.c src/agent/archive/pack.h \
 	src/agent/archive/unpack.c \
+	src/agent/attempt/attempt.h \
+	src/agent/attempt/collect.c src/agent/attempt/disk.c src/agent/attempt/follow.c src/agent/attempt/given.c src/agent/attempt/read.c \
+	src/agent/attempt/internal.h \
+	src/agent/attempt/journal.c src/agent/attempt/journal.h \
+	src/agent/attempt/meter.c src/agent/attempt/meter.h \
+	src/agent/attempt/queue.c \
+	src/agent/attempt/run.c \
+	src/agent/attempt/shared.c \
+	src/agent/attempt/spec.c \
 	src/agent/base/bigjson.c src/agent/base/bigjson.h \
 	src/agent/base/capability.c src/agent/base/capability.h \
 	src/agent/base/drain.c src/agent/base/drain.h \
@@ -54,6 +63,7 @@ AGENT_SOURCES = \
 	src/agent/base/lock.c src/agent/base/lock.h \
 	src/agent/base/loop.c src/agent/base/loop.h \
 	src/agent/base/loopback.c src/agent/base/loopback.h \
+	src/agent/base/procload.c src/agent/base/procload.h \
 	src/agent/base/procmem.c src/agent/base/procmem.h \
 	src/agent/base/proctree.c src/agent/base/proctree.h \
 	src/agent/base/ring.c src/agent/base/ring.h \
@@ -82,8 +92,8 @@ AGENT_SOURCES = \
 	src/agent/files/temp_file.c src/agent/files/temp_file.h \
 	src/agent/files/entity.c src/agent/files/entity.h \
 	src/agent/files/files.c src/agent/files/files.h \
-	src/agent/files/glob.c src/agent/files/glob.h \
 	src/agent/files/mime.c src/agent/files/mime.h \
+	src/agent/files/record.c src/agent/files/record.h src/agent/files/secret_list.c src/agent/files/secret_list.h \
 	src/agent/files/move.c src/agent/files/move.h \
 	src/agent/files/swap.c src/agent/files/swap.h \
 	src/agent/files/tree.c src/agent/files/tree.h \
@@ -97,6 +107,7 @@ AGENT_SOURCES = \
 	src/agent/init/conn.c \
 	src/agent/init/freezer.c src/agent/init/freezer.h \
 	src/agent/init/init.c src/agent/init/init.h \
+	src/agent/init/load.c src/agent/init/load.h \
 	src/agent/init/markers.c src/agent/init/markers.h \
 	src/agent/init/network.c src/agent/init/network.h \
 	src/agent/init/ops.c \
@@ -148,6 +159,7 @@ AGENT_SOURCES = \
 	src/agent/watch/news.c \
 	src/agent/watch/tree.c \
 	src/agent/watch/watch.c src/agent/watch/watch.h \
+	src/agent/wrapper/keys.c src/agent/wrapper/keys.h \
 	src/agent/wrapper/ops.c \
 	src/agent/wrapper/trust.c src/agent/wrapper/trust.h \
 	src/agent/wrapper/wrapper.c src/agent/wrapper/wrapper.h \

@@ -23,10 +23,12 @@ libapi_a_SOURCES = \
 	src/api/route/dispatch.c src/api/route/dispatch.h \
 	src/api/route/openapi.c src/api/route/openapi.h \
 	src/api/route/routes.c src/api/route/routes.h \
+	src/api/serve/follow.c src/api/serve/follow.h \
 	src/api/serve/master.c src/api/serve/master.h \
 	src/api/serve/site.c src/api/serve/site.h \
 	src/api/serve/starts.c src/api/serve/starts.h \
 	src/api/serve/disk_watch.c src/api/serve/disk_watch.h \
+	src/api/serve/webhooks.c src/api/serve/webhooks.h \
 	src/api/serve/worker.c src/api/serve/worker.h \
 	src/api/stream/answer.c src/api/stream/answer.h \
 	src/api/stream/events.c src/api/stream/events.h \
@@ -41,6 +43,10 @@ libapi_a_SOURCES = \
 	src/api/v1/classes.c \
 	src/api/v1/profiles.c \
 	src/api/v1/container_ports.c \
+	src/api/v1/date.c src/api/v1/date.h \
+	src/api/v1/execution_body.c src/api/v1/execution_body.h src/api/v1/execution_call.h \
+	src/api/v1/execution_output.c src/api/v1/execution_stream.c src/api/v1/execution_sums.c \
+	src/api/v1/executions.c \
 	src/api/v1/files_body.c src/api/v1/files_body.h \
 	src/api/v1/handlers.h \
 	src/api/v1/history.c \
@@ -50,6 +56,7 @@ libapi_a_SOURCES = \
 	src/api/v1/page.c src/api/v1/page.h \
 	src/api/v1/port_body.c src/api/v1/port_body.h \
 	src/api/v1/ports.c \
+	src/api/v1/reply_rows.c src/api/v1/reply_rows.h \
 	src/api/v1/service.c \
 	src/api/v1/session_body.c src/api/v1/session_body.h \
 	src/api/v1/session_json.c src/api/v1/session_json.h \
@@ -59,12 +66,15 @@ libapi_a_SOURCES = \
 	src/api/v1/sessions.c \
 	src/api/v1/snapshot_body.h \
 	src/api/v1/snapshots.c \
+	src/api/v1/statistics.c \
 	src/api/v1/tickets.c \
-	src/api/v1/usage.c
+	src/api/v1/triggers.c \
+	src/api/v1/usage.c \
+	src/api/v1/webhooks.c
 
 sandlease_api_SOURCES = src/api/serve/main.c
-sandlease_api_LDADD = libapi.a libcontrol.a libprovider.a libstore.a libdomain.a libweb.a $(LIBCOMMON) \
-	$(FCGI_LIBS) $(PQ_LIBS) $(PSL_LIBS)
+sandlease_api_LDADD = libapi.a libwebhook.a libcontrol.a libprovider.a libstore.a libdomain.a libweb.a $(LIBCOMMON) \
+	$(FCGI_LIBS) $(PQ_LIBS) $(PSL_LIBS) $(CURL_LIBS)
 sandlease_api_LDFLAGS = $(AM_LDFLAGS) $(PIE_LDFLAGS)
 
 dist_man_MANS += src/api/sandlease-api.8

@@ -59,6 +59,7 @@ sandlease_SOURCES = \
 	src/cli/cmd/sleep.c \
 	src/cli/cmd/snapshot.c \
 	src/cli/cmd/ssh_config.c \
+	src/cli/cmd/stats.c \
 	src/cli/cmd/update.c \
 	src/cli/cmd/usage.c
 sandlease_LDADD = libcli.a $(LIBCOMMON) $(CURL_LIBS)

@@ -20,6 +20,15 @@ clock_ms(void)
 	return clock_us() / 1000;
 }
 
+int64_t
+clock_wall_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_REALTIME, &ts);
+	return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
+}
+
 int
 clock_left_ms(int64_t deadline_ms)
 {

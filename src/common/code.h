@@ -20,6 +20,8 @@
 	X(ALREADY_RUNNING,          "already_running") \
 	X(AMBIGUOUS,                "ambiguous") \
 	X(ANSWER_NOT_KEPT,          "answer_not_kept") \
+	X(ARTIFACT_GONE,            "artifact_gone") \
+	X(ARTIFACT_NOT_FOUND,       "artifact_not_found") \
 	X(BACKUP_CREATE_FAILED,     "backup_create_failed") \
 	X(BACKUP_NOT_FOUND,         "backup_not_found") \
 	X(BACKUP_RESTORE_FAILED,    "backup_restore_failed") \
@@ -54,6 +56,7 @@
 	X(COPYING,                  "copying") \
 	X(CORRELATION_CONFLICT,     "correlation_conflict") \
 	X(DATABASE_UNAVAILABLE,     "database_unavailable") \
+	X(DELIVERY_NOT_FOUND,       "delivery_not_found") \
 	X(DOCTOR,                   "doctor") \
 	X(DRAINING,                 "draining") \
 	X(EGRESS_UNAVAILABLE,       "egress_unavailable") \
@@ -61,6 +64,8 @@
 	X(ENGINE_BROKEN,            "engine_broken") \
 	X(EXECUTION_ALREADY_EXISTS, "execution_already_exists") \
 	X(EXECUTION_NOT_FOUND,      "execution_not_found") \
+	X(EXECUTION_QUEUE_FULL,     "execution_queue_full") \
+	X(EXECUTION_RUNS,           "execution_runs") \
 	X(FAILED,                   "failed") \
 	X(FILE_EXISTS,              "file_exists") \
 	X(FILE_NOT_FOUND,           "file_not_found") \
@@ -153,7 +158,9 @@
 	X(REQUEST_TIMEOUT,          "request_timeout") \
 	X(RESOURCE_BUSY,            "resource_busy") \
 	X(SANDBOX_BUSY,             "sandbox_busy") \
+	X(SANDBOX_NOT_FOUND,        "sandbox_not_found") \
 	X(SANDBOX_SILENT,           "sandbox_silent") \
+	X(SCHEDULE_NEVER,           "schedule_never") \
 	X(SEAL_BROKEN,              "seal_broken") \
 	X(SEAL_KEY_MISSING,         "seal_key_missing") \
 	X(SERVICE_NOT_RESPONDING,   "service_not_responding") \
@@ -209,14 +216,17 @@
 	X(TOO_MANY_TERMINALS,       "too_many_terminals") \
 	X(TOO_MANY_TICKETS,         "too_many_tickets") \
 	X(TRANSACTION_POOLING,      "transaction_pooling") \
+	X(TRIGGER_NOT_FOUND,        "trigger_not_found") \
 	X(TRY_AGAIN,                "try_again") \
 	X(UNAUTHORIZED,             "unauthorized") \
 	X(UNAVAILABLE,              "unavailable") \
 	X(UNKNOWN,                  "unknown") \
+	X(UNKNOWN_AGENT_TYPE,       "unknown_agent_type") \
 	X(UNKNOWN_CLASS,            "unknown_class") \
 	X(UNKNOWN_ERROR,            "unknown_error") \
 	X(UNKNOWN_OP,               "unknown_op") \
 	X(UNKNOWN_PRESET,           "unknown_preset") \
+	X(UNKNOWN_TIME_ZONE,        "unknown_time_zone") \
 	X(UNREACHABLE,              "unreachable") \
 	X(UNREADABLE,               "unreadable") \
 	X(UNRESOLVED,               "unresolved") \
@@ -227,6 +237,8 @@
 	X(VALIDATION_FAILED,        "validation_failed") \
 	X(WAKING,                   "waking") \
 	X(WATCH_START_ERROR,        "watch_start_error") \
+	X(WEBHOOK_DISABLED,         "webhook_disabled") \
+	X(WEBHOOK_NOT_FOUND,        "webhook_not_found") \
 	X(WORKER_LATE,              "worker_late") \
 	X(WRAPPER_UNAVAILABLE,      "wrapper_unavailable") \
 	X(WRAPPER_UNRESPONSIVE,     "wrapper_unresponsive") \

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/address.h"
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -59,6 +60,7 @@ static const struct setting SETTINGS[] = {
 	STR(database, "dbname=sandlease", "libpq connection string; direct or session-pooled; the password belongs in a `passfile`"),
 	STR_MAX(run_dir, "/run/sandlease", RUN_DIR_MAX, "directory of sockets; at most 35 bytes, because the whole name of a socket has at most 107"),
 	STR(state_dir, "/var/lib/sandlease", "workspaces, agent logs, trash"),
+	STR(artifact_dir, "", "what executions leave: output and collected files; empty: `artifacts` in `state_dir`"),
 	STR(seal_key_file, "/etc/sandlease/seal.keys", "keys that seal env values and preview tokens, mode 0600; newest first"),
 	STR(agent_path, SANDLEASE_LIBEXECDIR "/sandlease-agent", "the program that is bound into every sandbox"),
 	STR(bwrap_path, "/usr/bin/bwrap", "bubblewrap"),
@@ -108,11 +110,15 @@ static const struct setting SETTINGS[] = {
 	INT(snapshot_seconds, "300", 1, 3600, "taking a snapshot, or copying one into a new session, may take this long"),
 	INT(snapshot_spares, "1", 0, 1, "a copy of each snapshot is made in advance, for the next session that is made of it, while there is room; 0: none"),
 	INT(snapshot_days, "0", 0, 3650, "snapshots are kept this long; 0: until they are deleted"),
+	INT(artifact_mb, "100", 1, 1 << 20, "files that an execution may leave, beside 8 MB of output"),
+	INT(artifact_days, "30", 1, 3650, "output and files of executions are kept this long, at most `retention_days`"),
+	INT(quota_artifact_mb, "10240", 0, QUOTA_MAX, "output and files of executions that are kept for an org; 0: any number"),
 	INT(capacity_min_mb, "2048", 0, 1 << 30, "a new workspace needs this much free space where it will lie, and as large a part of the inodes"),
 	INT(disk_budget_mb, "0", 0, 1 << 30, "disk of this host that the classes of all sandboxes together may reserve; 0: no limit, they may reserve more than there is"),
 	INT(disk_low_mb, "1024", 0, 1 << 30, "below this much free space the heaviest writer is frozen and nothing new is admitted; 0: off"),
 	INT(ballast_mb, "256", 0, 1 << 20, "size of a file that is deleted, to make room for PostgreSQL, when a quarter of disk_low_mb is left; 0: none"),
 	INT(disk_account_seconds, "300", 0, 86400, "the disk use of a session is measured this often; 0: never"),
+	INT(sample_seconds, "30", 0, 3600, "a pass of the reaper adds a sample of what a session uses if the last one is this old; 0: never"),
 	STR(egress_resolver, "", "up to 8 DNS servers that resolve names for sandboxes, address:port, comma separated; empty: the machine's"),
 	STR(egress_allow_private, "", "addresses that sandboxes may reach although they are not public, such as `10.1.2.0/24, fd00::7`, if a policy allows their name"),
 	STR(egress_ca_file, "", "certificates that servers must be signed by, where TLS is ended for secrets, in PEM; empty: those that the machine trusts"),
@@ -121,6 +127,7 @@ static const struct setting SETTINGS[] = {
 	INT(egress_connections, "256", 1, 65536, "connections that a session may have at once"),
 	INT(egress_connections_total, "16384", 2, 1 << 20, "connections that all sessions of this host may have at once; one org has at most half of them"),
 	INT(egress_mb_per_second, "0", 0, 1 << 20, "megabytes that a session may pass in a second, both ways together; 0: no limit"),
+	STR(webhook_allow_private, "", "addresses that webhooks may be sent to although they are not public, such as `10.1.2.0/24, fd00::7`"),
 };
 /* clang-format on */
 
@@ -345,6 +352,16 @@ hide_host_paths(const struct conf *c)
 		err_host_path(paths[i]);
 }
 
+static int
+check_addresses(const char *what, const char *text, struct err *e)
+{
+	struct address_list ignored;
+
+	return address_list_parse(text, &ignored, e) < 0
+	    ? err_wrap(e, "%s", what)
+	    : 0;
+}
+
 int
 conf_load(const char *path, struct conf *c, struct err *e)
 {
@@ -370,7 +387,9 @@ conf_load(const char *path, struct conf *c, struct err *e)
 	    check_origin("public_url", c->public_url, e) < 0 ||
 	    check_preview_base("preview_base", c->preview_base, e) < 0 ||
 	    check_preview_base("preview_path_base", c->preview_path_base, e) <
-		0)
+		0 ||
+	    check_addresses("webhook_allow_private", c->webhook_allow_private,
+		e) < 0)
 		return -1;
 	if (c->host_name[0] == '\0' &&
 	    gethostname(c->host_name, CONF_STR_MAX - 1) < 0)

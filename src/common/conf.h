@@ -28,6 +28,7 @@ struct conf {
 	char database[CONF_STR_MAX];
 	char run_dir[CONF_STR_MAX];
 	char state_dir[CONF_STR_MAX];
+	char artifact_dir[CONF_STR_MAX];
 	char seal_key_file[CONF_STR_MAX];
 	char agent_path[CONF_STR_MAX];
 	char bwrap_path[CONF_STR_MAX];
@@ -79,8 +80,10 @@ struct conf {
 	int64_t capacity_min_mb;
 	int64_t disk_budget_mb;
 	int64_t disk_low_mb;
+	int64_t artifact_mb, artifact_days, quota_artifact_mb;
 	int64_t ballast_mb;
 	int64_t disk_account_seconds;
+	int64_t sample_seconds;
 	char egress_resolver[CONF_STR_MAX];
 	char egress_allow_private[CONF_STR_MAX];
 	char egress_ca_file[CONF_STR_MAX];
@@ -89,6 +92,7 @@ struct conf {
 	int64_t egress_connections;
 	int64_t egress_connections_total;
 	int64_t egress_mb_per_second;
+	char webhook_allow_private[CONF_STR_MAX];
 };
 
 /*

@@ -1,12 +1,18 @@
 /* json.c: decodes JSON bodies into structs, by a table. */
 #include "common/json.h"
 
+#include <float.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "common/mem.h"
 #include "common/str.h"
+#include "common/utf8.h"
+
+/* With 15 digits any decimal survives a double; with 17 any double does. */
+enum { DIGITS_MIN = DBL_DIG, DIGITS_MAX = DBL_DECIMAL_DIG, NUMBER_MAX = 32 };
 
 typedef int decode_fn(const json_t *v, const struct jfield *f, void *to,
     struct err *e);
@@ -148,6 +154,9 @@ jfield_decode(const json_t *body, const struct jfield *rows, size_t count,
 		const struct jfield *f = &rows[i];
 
 		v = json_object_get(body, f->name);
+		if (f->type == J_STR && (f->flags & J_NULLABLE) != 0 &&
+		    json_is_null(v))
+			continue;
 		if (v == NULL) {
 			if ((f->flags & J_REQUIRED) != 0)
 				return err_field(e, f->name, "is required");
@@ -159,11 +168,46 @@ jfield_decode(const json_t *body, const struct jfield *rows, size_t count,
 	return 0;
 }
 
+/* Raises *most to the digits with which a number reads back as it is. */
+static void
+raise_digits(double n, int *most)
+{
+	char text[NUMBER_MAX];
+
+	for (; *most < DIGITS_MAX; ++*most) {
+		snprintf(text, sizeof(text), "%.*g", *most, n);
+		if (strtod(text, NULL) == n)
+			return;
+	}
+}
+
+static void
+raise_digits_of_all(const json_t *v, int *most)
+{
+	const char *key;
+	json_t *member;
+
+	if (json_is_real(v))
+		raise_digits(json_real_value(v), most);
+	for (size_t i = 0; i < json_array_size(v); i++)
+		raise_digits_of_all(json_array_get(v, i), most);
+	json_object_foreach((json_t *)(uintptr_t)v, key, member)
+	{
+		raise_digits_of_all(member, most);
+	}
+}
+
 char *
 json_text(const json_t *v)
 {
-	char *s = json_dumps(v, JSON_COMPACT | JSON_ENCODE_ANY);
+	int digits = DIGITS_MIN;
+	char *s;
 
+	/* with jansson's 17 digits, 0.1 would be 0.10000000000000001 */
+	raise_digits_of_all(v, &digits);
+	s = json_dumps(v,
+	    JSON_COMPACT | JSON_ENCODE_ANY |
+		JSON_REAL_PRECISION((size_t)digits));
 	return s != NULL ? s : xstrdup("null");
 }
 
@@ -203,4 +247,16 @@ json_release(json_t **v)
 {
 	json_decref(*v);
 	*v = NULL;
+}
+
+json_t *
+json_bytes(const char *data, size_t len)
+{
+	auto_buf struct buf text = { 0 };
+
+	buf_str(&text, "\"");
+	utf8_json(&text, data, len);
+	buf_str(&text, "\"");
+	return json_loadb(text.data, text.len, JSON_DECODE_ANY | JSON_ALLOW_NUL,
+	    NULL);
 }

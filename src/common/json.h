@@ -34,7 +34,7 @@ enum jflag {
 	J_REQUIRED = 1,
 	J_LENIENT = 2,
 	J_OF_STRINGS = 4,
-	J_NULLABLE = 8 /* J_OBJ, J_ARR: the value may be null */
+	J_NULLABLE = 8 /* may be null; of a string, as if it were absent */
 };
 
 struct jfield {
@@ -45,6 +45,9 @@ struct jfield {
 	size_t size;
 	int64_t min, max;
 	const char *const *names; /* J_ENUM: NULL at the end */
+	/* J_OBJ: its members, for the OpenAPI document; the caller checks them */
+	const struct jfield *members;
+	const size_t *member_count;
 	const char *help;
 };
 
@@ -61,6 +64,13 @@ struct jfield {
 		.offset = offsetof(type_, member), .size = sizeof(int),        \
 		.names = (names_), .help = (help_)                             \
 	}
+#define JFIELD_OBJ(wire, type_, member, flags_, max_, rows_, count_, help_)    \
+	{                                                                      \
+		.name = (wire), .type = J_OBJ, .flags = (flags_),              \
+		.offset = offsetof(type_, member),                             \
+		.size = sizeof(((type_ *)0)->member), .max = (max_),           \
+		.members = (rows_), .member_count = &(count_), .help = (help_) \
+	}
 
 /* Parses untrusted text; refuses deep nesting and duplicate keys. */
 int json_parse(const char *text, size_t len, json_t **out, struct err *e)
@@ -74,7 +84,10 @@ int json_parse(const char *text, size_t len, json_t **out, struct err *e)
 int jfield_decode(const json_t *body, const struct jfield *rows, size_t count,
     unsigned flags, void *out, struct err *e) MUST_CHECK;
 
-/* Compact text of a value; the caller frees it. */
+/*
+ * Compact text of a value; the caller frees it.  Numbers with a fraction have up
+ * to 15 digits; up to 17 if one of them would not read back as it is.
+ */
 char *json_text(const json_t *v);
 
 /*
@@ -82,6 +95,12 @@ char *json_text(const json_t *v);
  * it is, its bytes above 0x7f become '?'.  Never NULL.
  */
 json_t *json_lossy(const char *s);
+
+/*
+ * A JSON string of any bytes.  Each one that is not part of valid UTF-8 becomes
+ * U+FFFD; a NUL stays, which the database does not take.
+ */
+json_t *json_bytes(const char *data, size_t len);
 
 /* The string member `key`, or "" when it is absent or not a string. */
 const char *json_str(const json_t *o, const char *key);

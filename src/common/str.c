@@ -125,6 +125,21 @@ buf_add(struct buf *b, const void *data, size_t len)
 }
 
 void
+buf_add_tail(struct buf *b, const void *data, size_t len, size_t max)
+{
+	if (len > max) {
+		data = (const char *)data + (len - max);
+		len = max;
+	}
+	buf_add(b, data, len);
+	if (b->len > max) {
+		memmove(b->data, b->data + b->len - max, max);
+		b->len = max;
+		b->data[max] = '\0';
+	}
+}
+
+void
 buf_str(struct buf *b, const char *s)
 {
 	buf_add(b, s, strlen(s));

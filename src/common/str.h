@@ -47,6 +47,8 @@ struct buf {
 #define auto_buf __attribute__((cleanup(buf_free)))
 
 void buf_add(struct buf *b, const void *data, size_t len);
+/* The same, but only the last `max` bytes of all are kept. */
+void buf_add_tail(struct buf *b, const void *data, size_t len, size_t max);
 void buf_str(struct buf *b, const char *s);
 void buf_fmt(struct buf *b, const char *fmt, ...) PRINTF_LIKE(2, 3);
 /* Makes room for `len` more bytes and returns where they go. */

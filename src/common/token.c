@@ -21,7 +21,9 @@ enum {
 	SEALED_MAX = 4 * 1024 * 1024
 };
 _Static_assert(crypto_hash_sha256_BYTES == TOKEN_HASH_LEN,
-    "both hashes have the same length");
+    "all hashes have the same length");
+_Static_assert(crypto_auth_hmacsha256_BYTES == TOKEN_HASH_LEN,
+    "all hashes have the same length");
 #define B64 sodium_base64_VARIANT_URLSAFE_NO_PADDING
 
 int
@@ -44,6 +46,13 @@ void
 token_make(char out[TOKEN_PREVIEW_LEN + 1])
 {
 	id_random(out, TOKEN_PREVIEW_LEN);
+}
+
+void
+token_make_webhook(char out[TOKEN_WEBHOOK_LEN + 1])
+{
+	memcpy(out, "whsec_", 6);
+	id_random(out + 6, TOKEN_WEBHOOK_LEN - 6);
 }
 
 void
@@ -82,6 +91,21 @@ token_sha256(const char *text, char out[TOKEN_HASH_HEX_MAX])
 	unsigned char h[crypto_hash_sha256_BYTES];
 
 	crypto_hash_sha256(h, (const unsigned char *)text, strlen(text));
+	sodium_bin2hex(out, TOKEN_HASH_HEX_MAX, h, sizeof(h));
+}
+
+void
+token_hmac(const char *secret, const char *text, char out[TOKEN_HASH_HEX_MAX])
+{
+	unsigned char h[crypto_auth_hmacsha256_BYTES];
+	crypto_auth_hmacsha256_state st;
+
+	crypto_auth_hmacsha256_init(&st, (const unsigned char *)secret,
+	    strlen(secret));
+	crypto_auth_hmacsha256_update(&st, (const unsigned char *)text,
+	    strlen(text));
+	crypto_auth_hmacsha256_final(&st, h);
+	sodium_memzero(&st, sizeof(st));
 	sodium_bin2hex(out, TOKEN_HASH_HEX_MAX, h, sizeof(h));
 }
 

@@ -18,9 +18,10 @@
 enum {
 	TOKEN_HASH_LEN = 32,
 	TOKEN_HASH_HEX_MAX = 2 * TOKEN_HASH_LEN + 1,
-	TOKEN_PREVIEW_LEN = 26, /* base32, 130 bits */
-	TOKEN_KEY_LEN = 3 + 52, /* "sl_" and base32 of 260 bits */
-	TOKEN_KEY_MAX = 128,    /* a longer key is refused unread */
+	TOKEN_PREVIEW_LEN = 26,     /* base32, 130 bits */
+	TOKEN_KEY_LEN = 3 + 52,     /* "sl_" and base32 of 260 bits */
+	TOKEN_KEY_MAX = 128,        /* a longer key is refused unread */
+	TOKEN_WEBHOOK_LEN = 6 + 52, /* "whsec_" and base32 of 260 bits */
 	SEAL_KEYS_MAX = 8
 };
 
@@ -32,6 +33,9 @@ void token_make_key(char out[TOKEN_KEY_LEN + 1]);
 
 /* Makes a preview token or login token. */
 void token_make(char out[TOKEN_PREVIEW_LEN + 1]);
+
+/* Makes the secret by which a webhook's requests are signed. */
+void token_make_webhook(char out[TOKEN_WEBHOOK_LEN + 1]);
 
 /* BLAKE2b-256 of a secret as lower-case hex. */
 void token_hash(const char *secret, char out[TOKEN_HASH_HEX_MAX]);
@@ -47,6 +51,10 @@ bool token_base64(const char *text, struct buf *out);
 
 /* SHA-256 as lower-case hex: for ids, which other programs compute, too. */
 void token_sha256(const char *text, char out[TOKEN_HASH_HEX_MAX]);
+
+/* HMAC-SHA-256 of a text as lower-case hex. */
+void token_hmac(const char *secret, const char *text,
+    char out[TOKEN_HASH_HEX_MAX]);
 
 /*
  * The keys for sealing, newest first: lines "id:64 hex digits" of a file with

@@ -355,3 +355,18 @@ control_unseal(struct control *ctl, const char *session, const char *what,
 	token_wipe(plain.data, plain.len);
 	return rc;
 }
+
+int
+control_limit_refused(struct err *e)
+{
+	auto_json json_t *more = NULL;
+	struct err ignored;
+	char msg[ERR_MSG_MAX];
+
+	if (json_parse(e->more, strlen(e->more), &more, &ignored) < 0)
+		return -1;
+	str_copy(msg, sizeof(msg), e->msg);
+	err_field(e, json_str(more, "limit"), "%s", msg);
+	err_below(e, "limits");
+	return -1;
+}

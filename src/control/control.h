@@ -192,6 +192,9 @@ void control_note_death(struct control *ctl, const char *sandbox,
  */
 const char *control_actor(const struct control *ctl);
 
+/* Names the limit that "limit_too_high" means as the field.  Always -1. */
+int control_limit_refused(struct err *e);
+
 /* A JSON object as text for a statement's spec parameter; frees `o`. */
 char *control_spec_text(json_t *o);
 

@@ -5,6 +5,8 @@
  * session without a name is deleted.  One with a name stays, and the next
  * create of that name replaces it.
  */
+#include "control/create.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -131,6 +133,11 @@ add_comparison(const struct principal *who, const struct session_options *w,
 	if (!str_empty(w->agent_type))
 		json_object_set_new(kept, "agentType",
 		    json_string(w->agent_type));
+	/* then they are those of the execution, not only of the session */
+	if (w->for_execution) {
+		json_object_del(kept, "agentType");
+		json_object_del(kept, "limits");
+	}
 	if (!str_empty(w->base_url))
 		json_object_set_new(kept, "baseUrl", json_string(w->base_url));
 	if (!str_empty(w->class_name))
@@ -150,6 +157,9 @@ add_options(const struct session_options *w, json_t *spec)
 	if (w->max_run_seconds > 0)
 		json_object_set_new(spec, "maxRunSeconds",
 		    json_integer(w->max_run_seconds));
+	if (w->concurrency > 0)
+		json_object_set_new(spec, "concurrency",
+		    json_integer(w->concurrency));
 	json_object_set_new(spec, "suspend", json_boolean(w->suspend));
 	json_object_set_new(spec, "start", json_boolean(!w->no_start));
 	json_object_set_new(spec, "told", json_boolean(w->told));
@@ -204,8 +214,8 @@ create_spec(struct control *ctl, const struct principal *who,
 	return control_spec_text(spec);
 }
 
-static enum disposition
-disposition_of(const char *word)
+enum disposition
+create_disposition(const char *word)
 {
 	static const struct {
 		const char *word;
@@ -349,38 +359,32 @@ check_files(struct control *ctl, const struct session_options *w,
 	    "is read-only; /workspace, /home/user and /tmp are not");
 }
 
-/* Names the limit that is above the class's. */
-static void
-refuse_limit(struct err *e)
-{
-	auto_json json_t *more = NULL;
-	struct err ignored;
-	char msg[ERR_MSG_MAX];
-
-	if (json_parse(e->more, strlen(e->more), &more, &ignored) < 0)
-		return;
-	str_copy(msg, sizeof(msg), e->msg);
-	err_field(e, json_str(more, "limit"), "%s", msg);
-	err_below(e, "limits");
-}
-
-/* Writes the intent, in one statement.  *isolated: the sandbox is its own. */
+/*
+ * Writes the intent, in one statement; `execution` as in create_register().
+ * *alone: as in launch_act().
+ */
 static int
 register_session(struct control *ctl, const struct principal *who,
-    const struct session_options *w, struct rows **plan, bool *isolated,
-    struct err *e)
+    const struct session_options *w, const char *execution, struct rows **plan,
+    bool *alone, struct err *e)
 {
 	auto_free char *spec = NULL;
 	struct placement p = { 0 };
 	char fresh[ID_MAX];
+	int rc;
 
 	id_random(fresh, ID_SESSION_LEN);
 	choose_sandbox(ctl, who, w, fresh, &p);
-	*isolated = p.isolated;
+	*alone = p.isolated && is_nameless(w) && str_empty(w->idempotency_key);
 	if (check_files(ctl, w, p.class_name, e) < 0)
 		return -1;
 	spec = create_spec(ctl, who, w, &p, fresh);
-	if (STORE_RUN(ctl->store, STMT_SESSION_CREATE, plan, e, spec) == 0) {
+	if (execution == NULL)
+		rc = STORE_RUN(ctl->store, STMT_SESSION_CREATE, plan, e, spec);
+	else
+		rc = STORE_RUN(ctl->store, STMT_EXECUTION_START, plan, e, spec,
+		    execution);
+	if (rc == 0) {
 		CRASH_POINT("create.intent");
 		return 0;
 	}
@@ -388,30 +392,27 @@ register_session(struct control *ctl, const struct principal *who,
 	if (e->code == CODE_UNKNOWN_CLASS)
 		refuse_class(ctl, e);
 	if (e->code == CODE_LIMIT_TOO_HIGH)
-		refuse_limit(e);
+		(void)control_limit_refused(e);
 	if (e->code == CODE_SNAPSHOT_NOT_FOUND)
 		err_field(e, "snapshot",
 		    "there is no snapshot of that id; GET /v1/snapshots lists them");
 	return network_refused(e);
 }
 
-/*
- * The same, until it has made or found a session that can serve.  A session of
- * that name whose first start failed is deleted, so that the body of this
- * create counts.
- */
-static int
-register_anew(struct control *ctl, const struct principal *who,
-    const struct session_options *w, struct rows **plan, bool *isolated,
-    struct err *e)
+/* A session of that name whose first start failed is deleted, so that the body
+ * of this create counts. */
+int
+create_register(struct control *ctl, const struct principal *who,
+    const struct session_options *w, const char *execution, struct rows **plan,
+    bool *alone, struct err *e)
 {
 	for (int i = 0; i < TRIES; i++) {
 		auto_rows struct rows *r = NULL;
 		bool gone;
 
-		if (register_session(ctl, who, w, &r, isolated, e) < 0)
+		if (register_session(ctl, who, w, execution, &r, alone, e) < 0)
 			return -1;
-		if (disposition_of(rows_text(r, 0, "disposition")) !=
+		if (create_disposition(rows_text(r, 0, "disposition")) !=
 		    SESSION_FAILED_BEFORE) {
 			*plan = TAKE(r);
 			return 0;
@@ -445,7 +446,7 @@ session_control_create(struct control *ctl, const struct principal *who,
     enum disposition *how, struct err *e)
 {
 	auto_rows struct rows *plan = NULL;
-	bool isolated;
+	bool alone;
 
 	id[0] = '\0';
 	/* before a session is registered that could not be started */
@@ -454,10 +455,10 @@ session_control_create(struct control *ctl, const struct principal *who,
 	if (!str_empty(w->snapshot) && id_is_session(w->snapshot) &&
 	    snapshot_verify(ctl, who->tenant, w->snapshot, e) < 0)
 		return -1;
-	if (register_anew(ctl, who, w, &plan, &isolated, e) < 0)
+	if (create_register(ctl, who, w, NULL, &plan, &alone, e) < 0)
 		return -1;
 	str_copy(id, ID_MAX, rows_text(plan, 0, "session_id"));
-	*how = disposition_of(rows_text(plan, 0, "disposition"));
+	*how = create_disposition(rows_text(plan, 0, "disposition"));
 	if (*how == SESSION_REPLAYED || *how == SESSION_REPLAYED_FOUND ||
 	    *how == SESSION_REGISTERED)
 		return 0; /* the session is shown as it is: never a second start */
@@ -469,9 +470,6 @@ session_control_create(struct control *ctl, const struct principal *who,
 	if (*how == SESSION_FOUND && w->no_start)
 		return 0;
 	if (*how == SESSION_CREATED) {
-		bool alone =
-		    isolated && is_nameless(w) && str_empty(w->idempotency_key);
-
 		if (launch_act(ctl, plan, alone, deadline_ms, e) == 0)
 			return 0;
 		if (!start_worth_retry(e))

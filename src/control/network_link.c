@@ -73,12 +73,10 @@ int
 network_row_read(struct control *ctl, const struct rows *r, size_t row,
     struct network_row *out, struct err *e)
 {
-	const char *policies = rows_text(r, row, "policies");
-
 	*out = (struct network_row){ .target = row_target(r, row),
 		.any = rows_bool(r, row, "any") };
 	str_copy(out->tenant, sizeof(out->tenant), rows_text(r, row, "tenant"));
-	if (json_parse(policies, strlen(policies), &out->policies, e) < 0 ||
+	if (rows_json(r, row, "policies", &out->policies, e) < 0 ||
 	    control_unseal(ctl, out->target.session, "secrets",
 		rows_text(r, row, "secrets_sealed"), &out->secrets, e) < 0) {
 		network_row_free(out);

@@ -3,7 +3,6 @@
 
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "common/fault.h"
 #include "common/log.h"
@@ -56,14 +55,6 @@ preview_token(const struct control *ctl, const char *id, int64_t port,
 	auto_free char *owner = owner_of(id, port);
 
 	return seal_open(&ctl->keys, owner, token_sealed, out, e);
-}
-
-static int
-parse_port_json(const struct rows *r, json_t **out, struct err *e)
-{
-	const char *text = rows_text(r, 0, "json");
-
-	return json_parse(text, strlen(text), out, e);
 }
 
 /* Makes a new token; also reads the session and writes the port as text. */
@@ -125,7 +116,7 @@ preview_expose(struct control *ctl, const char *id, const char *tenant,
 		    : refuse_over(&s, e);
 	CRASH_POINT("expose.intent");
 	*created = rows_bool(r, 0, "created");
-	if (parse_port_json(r, out, e) < 0)
+	if (rows_json(r, 0, "json", out, e) < 0)
 		return -1;
 	if (relay_settle_port(ctl, id, options->port, &left, e) == 0)
 		return 0;
@@ -158,7 +149,7 @@ preview_rotate(struct control *ctl, const char *id, const char *tenant,
 		return err_set(e, ERR_NOT_FOUND, CODE_PORT_NOT_EXPOSED,
 		    "port %" PRId64 " is not exposed", port);
 	CRASH_POINT("rotate.intent");
-	if (parse_port_json(r, out, e) < 0)
+	if (rows_json(r, 0, "json", out, e) < 0)
 		return -1;
 	return relay_settle_port(ctl, id, port, &left, e);
 }

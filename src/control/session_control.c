@@ -8,6 +8,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "control/execution_control.h"
 #include "control/finish.h"
 #include "control/network_control.h"
 #include "control/stop.h"
@@ -23,6 +24,15 @@ enum {
 	ENV_TRIES = 50 /* a lost try means that another writer succeeded */
 };
 
+/* A result that is not taken now is lost with the session's wrapper or files. */
+static void
+settle_executions(struct control *ctl, const struct session_row *s,
+    const char *why)
+{
+	if (s->state == SESSION_READY && control_is_here(ctl, s))
+		execution_settle(ctl, s->id, why);
+}
+
 int
 session_control_sleep(struct control *ctl, const char *id, const char *tenant,
     const char *reason, int suspend, struct err *e)
@@ -37,6 +47,7 @@ session_control_sleep(struct control *ctl, const char *id, const char *tenant,
 	/* a session that is starting has nothing yet that is worth keeping */
 	if (freeze && (s.suspended || s.state == SESSION_READY))
 		return suspend_session(ctl, id, reason, -1, e);
+	settle_executions(ctl, &s, "the session was put to sleep");
 	if (stop_request(ctl, id, STOP_SLEEP, reason, NULL, -1, e) < 0)
 		return -1;
 	CRASH_POINT("sleep.intent");
@@ -57,6 +68,7 @@ session_control_delete(struct control *ctl, const char *id, const char *tenant,
 		*gone = true;
 		return 0;
 	}
+	settle_executions(ctl, &s, "the session was deleted");
 	if (stop_request(ctl, id, STOP_DELETE, "session-delete", NULL, -1, e) <
 	    0)
 		return -1;

@@ -31,12 +31,14 @@ struct session_options {
 	int isolation; /* enum isolation, -1 when not asked for */
 	int64_t sleep_after_seconds;
 	int64_t max_run_seconds; /* 0: none */
+	int64_t concurrency;     /* of executions; 0: as usual */
 	bool keep_alive;
 	bool wake_on_preview;
 	bool suspend;
 	bool no_start;          /* register only */
 	bool snapshot_fallback; /* start without files if it is gone */
 	bool told; /* the client gets the id before the start: keep it */
+	bool for_execution; /* agent type and limits are an execution's, too */
 };
 
 enum disposition {

@@ -32,6 +32,7 @@ struct agent_status {
 	int64_t cpu_ms;   /* used by all but the wrapper; -1: not reported */
 	int64_t limit_ms; /* until the commands' own time limit; 0: none */
 	int64_t served;   /* calls since the wrapper was launched */
+	int64_t keys;     /* correlation keys that were asked for inside */
 };
 
 #endif

@@ -20,13 +20,14 @@ const struct jfield LIMITS_FIELDS[] = {
 	F("memoryMb", memory_mb, MEMORY_MIN_MB, MEGABYTES_MAX, "memory"),
 	F("cpuSeconds", cpu_seconds, 1, LIMITS_SECONDS_MAX, "processor time of an execution"),
 	F("wallSeconds", wall_seconds, 1, LIMITS_SECONDS_MAX, "how long an execution may take"),
-	F("networkRequests", network_requests, 1, NETWORK_REQUESTS_MAX, "requests over the network"),
 	F("pids", pids, PIDS_MIN, PIDS_MAX, "processes and threads"),
 	F("diskMb", disk_mb, 1, MEGABYTES_MAX, "files"),
+	F("networkRequests", network_requests, 1, NETWORK_REQUESTS_MAX, "requests over the network"),
 };
 /* clang-format on */
 #undef F
 const size_t LIMITS_FIELD_COUNT = ARRAY_LEN(LIMITS_FIELDS);
+const size_t LIMITS_EXECUTION_COUNT = ARRAY_LEN(LIMITS_FIELDS) - 1;
 
 int
 limits_check(const json_t *body, const char *field, struct err *e)

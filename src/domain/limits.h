@@ -23,8 +23,14 @@ struct limits {
 
 extern const struct jfield LIMITS_FIELDS[];
 extern const size_t LIMITS_FIELD_COUNT;
+/* Without the last one, networkRequests: no execution in a session has it. */
+extern const size_t LIMITS_EXECUTION_COUNT;
 
-enum { LIMITS_SECONDS_MAX = 30 * 86400, AGENT_TYPE_MAX = 65 };
+enum {
+	LIMITS_SECONDS_MAX = 30 * 86400,
+	AGENT_TYPE_MAX = 65,
+	EXECUTION_COMMAND_MAX = 64 * 1024
+};
 
 /*
  * Checks the object {"memoryMb", ...} of a body.  The error names the member

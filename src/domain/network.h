@@ -3,7 +3,7 @@
  *
  * A policy has a mode and a list.  NETWORK_NONE allows nothing, NETWORK_ALLOW
  * allows what its list names, NETWORK_OPEN allows every name and address;
- * which addresses count as public is src/egress/base/address.h's question.
+ * which addresses count as public is src/common/address.h's question.
  *
  * An entry of the list is
  *

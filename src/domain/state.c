@@ -38,6 +38,10 @@ const char *const SANDBOX_STATES[] = {
 
 const char *const ISOLATION_NAMES[] = { "session", "shared", NULL };
 
+const char *const EXECUTION_STATES[] = { "queued", "running", "succeeded",
+	"failed", "timed_out", "cpu_exceeded", "memory_exceeded",
+	"disk_exceeded", "network_exceeded", "cancelled", "lost", NULL };
+
 static int
 find_word(const char *const words[], const char *word, int otherwise)
 {

@@ -51,6 +51,9 @@ extern const char *const LEASE_STATES[];
 extern const char *const SANDBOX_STATES[]; /* "" when unknown */
 extern const char *const ISOLATION_NAMES[];
 
+/* Of executions, as the database has them. */
+extern const char *const EXECUTION_STATES[];
+
 enum session_state state_session_parse(const char *word);
 /* An unknown word becomes LEASE_STOP_NEEDED: there may be a wrapper. */
 enum lease_state state_lease_parse(const char *word);

@@ -4,7 +4,6 @@ EXTRA_DIST += src/egress/README.md src/egress/base/README.md src/egress/serve/RE
 
 noinst_LIBRARIES += libegress.a
 libegress_a_SOURCES = \
-	src/egress/base/address.c src/egress/base/address.h \
 	src/egress/base/authority.c src/egress/base/authority.h \
 	src/egress/base/dns.c src/egress/base/dns.h \
 	src/egress/base/loop.c src/egress/base/loop.h \

@@ -17,7 +17,9 @@ libprovider_a_SOURCES = \
 	src/provider/cgroup/freeze.c \
 	src/provider/cgroup/job.c \
 	src/provider/cgroup/procs.c \
+	src/provider/cgroup/run.c \
 	src/provider/cgroup/text.c \
+	src/provider/cgroup/usage.c \
 	src/provider/cgroup/v1.c \
 	src/provider/cgroup/v2.c \
 	src/provider/choose/choose.c src/provider/choose/choose.h \
@@ -26,7 +28,9 @@ libprovider_a_SOURCES = \
 	src/provider/host/proc.c src/provider/host/proc.h \
 	src/provider/host/spawn.c src/provider/host/spawn.h \
 	src/provider/host/trash.c src/provider/host/trash.h \
+	src/provider/link/attempt.c src/provider/link/attempt.h \
 	src/provider/link/link.c src/provider/link/link.h \
+	src/provider/link/load.c src/provider/link/load.h \
 	src/provider/link/many.c \
 	src/provider/link/name.c \
 	src/provider/link/socket.c \
@@ -44,6 +48,8 @@ libprovider_a_SOURCES = \
 	src/provider/local/seen.c \
 	src/provider/local/start.c src/provider/local/start.h \
 	src/provider/local/suspend.c \
+	src/provider/store/artifact.c src/provider/store/artifact.h \
+	src/provider/local/usage.c \
 	src/provider/store/copy.c src/provider/store/copy.h \
 	src/provider/store/job.c src/provider/store/job.h \
 	src/provider/store/rootfs.c src/provider/store/rootfs.h \

@@ -21,11 +21,14 @@
 #include "common/json.h"
 #include "common/str.h"
 #include "domain/sandbox.h"
+#include "domain/usage.h"
 #include "provider/handle.h"
 
 enum {
 	PROVIDER_PATH_MAX = 512,
-	PROVIDER_CELL_FDS_MAX = 4 /* cgroup.procs files of one cell */
+	RUN_ID_MAX = ID_MAX + 8,   /* an execution's id and an attempt */
+	PROVIDER_CELL_FDS_MAX = 4, /* cgroup.procs files of one cell */
+	PROVIDER_METERS_MAX = 8
 };
 
 enum presence {
@@ -91,6 +94,44 @@ struct snapshot_seen {
 	enum snapshot_presence presence;
 	int64_t files, bytes; /* of a whole one */
 	struct err why;       /* of a broken one */
+};
+
+/*
+ * A file that tells how much a run has used so far: the number after `key` and
+ * a space or, without a key, the file's only number.  It is divided by `part`.
+ * "procs" is the list of the run's processes instead.
+ */
+struct run_meter {
+	const char *what; /* memoryPeak, oomKills, cpuUserUs, ..., procs */
+	const char *key;  /* "": none */
+	int64_t part;
+	int fd;
+};
+
+/*
+ * The cgroups of one run, and nothing of it where none is delegated.  Owned:
+ * run_group_close().
+ */
+struct run_group {
+	int join[PROVIDER_CELL_FDS_MAX]; /* a process writes 0 to join */
+	size_t join_count;
+	struct run_meter meter[PROVIDER_METERS_MAX];
+	size_t meter_count;
+	bool limits_memory, limits_pids;
+};
+
+#define auto_run_group __attribute__((cleanup(run_group_close)))
+void run_group_close(struct run_group *g);
+/* The meter of that name; NULL: there is none. */
+const struct run_meter *run_group_meter(const struct run_group *g,
+    const char *what);
+
+/* A run in a cell, and what it may use; a limit of 0: none. */
+struct run_spec {
+	char sandbox[SANDBOX_ID_MAX];
+	char session[ID_MAX];
+	char run[RUN_ID_MAX];
+	int64_t memory_mb, pids;
 };
 
 struct agent_target; /* domain/agent.h */
@@ -259,9 +300,25 @@ struct provider_ops {
 	    struct err *e);
 	int (*cell_gone)(const struct provider *p, const char *id,
 	    const char *session, bool *gone, struct err *e);
+	/*
+	 * run_open makes the cgroups of one run in a cell, and run_remove
+	 * removes them once they are empty; both are idempotent.
+	 */
+	int (*run_open)(const struct provider *p, const struct run_spec *r,
+	    struct run_group *out, struct err *e);
+	int (*run_remove)(const struct provider *p, const struct run_spec *r,
+	    int64_t deadline_ms, struct err *e);
 	/* Lists the sessions that have such a group.  *out is malloc'ed. */
 	int (*cell_list)(const struct provider *p, struct session_seen **out,
 	    size_t *count, struct err *e);
+
+	/*
+	 * Measures the processes of the session t->session or, if that is "",
+	 * of the whole sandbox.  Starts nothing.  A number that the host cannot
+	 * find out is -1; t->generation does not matter.
+	 */
+	int (*usage)(const struct provider *p, const struct agent_target *t,
+	    int64_t deadline_ms, struct usage *out, struct err *e);
 
 	/*
 	 * Tells which mechanism enforces each limit:

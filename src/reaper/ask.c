@@ -9,6 +9,7 @@
 #include "common/mem.h"
 #include "common/str.h"
 #include "control/awake.h"
+#include "control/keys_control.h"
 #include "control/stop.h"
 #include "control/suspend.h"
 #include "control/wave.h"
@@ -325,6 +326,20 @@ carry_out_verdicts(struct pass *p, struct batch *b, struct err *e)
 	    &p->stuck, e);
 }
 
+/* Best effort: the next question finds them again. */
+static void
+take_keys(struct pass *p, const struct batch *b)
+{
+	for (size_t i = 0; i < b->count && pass_has_time(p); i++) {
+		const struct awake_question *one = &b->who[i].one;
+		struct err e = { 0 };
+
+		if (one->answered && one->status.keys > 0 &&
+		    keys_pull(p->ctl, &one->target, &e) < 0)
+			log_err(LOG_INFO, "keys", &e);
+	}
+}
+
 static void
 unlock_sessions(struct pass *p, const struct rows *r)
 {
@@ -383,6 +398,7 @@ run_batch(struct pass *p, const struct ask_part *part, struct pass_cursor *c,
 			    rows_text(r, i, "session_id"));
 	} else {
 		ask_and_judge(p, part, r, b);
+		take_keys(p, b);
 		if (carry_out_verdicts(p, b, &e) < 0)
 			pass_failed(p, part->name, &e);
 	}

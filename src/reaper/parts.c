@@ -7,18 +7,23 @@
 #include "common/str.h"
 #include "reaper/ask.h"
 #include "reaper/clear.h"
+#include "reaper/executions.h"
 #include "reaper/plan.h"
 #include "reaper/ports.h"
 #include "reaper/reconcile.h"
+#include "reaper/samples.h"
 #include "reaper/sighting.h"
 #include "reaper/snapshots.h"
 #include "reaper/stop_requests.h"
 #include "reaper/stops.h"
+#include "reaper/triggers.h"
 #include "reaper/upkeep.h"
+#include "reaper/webhooks.h"
 
 /*
  * The order of work: attempts that ran out of time, then the obligations to
- * stop, then the stops, their leftovers, and last rows against reality.
+ * stop, then the stops, their leftovers, rows against reality, and last the
+ * part that waits for tenants' servers.
  * Weights are shares of a pass: more for parts that wait for sandboxes.  A part
  * whose share was not enough runs again when all have had theirs.  So does a
  * part that works on its results (`after`).
@@ -42,6 +47,8 @@ static const struct part PARTS[] = {
 	{ "run_time",       request_stop_run_time,          1 },
 	{ "old",            request_stop_old,               1 },
 	{ "lost_leases",    request_stop_lost_leases,       1 },
+	{ "triggers",       triggers_fire,          2 },
+	{ "executions",     executions_look,        2 },
 	{ "stuck",          ask_stuck,              2 },
 	{ "idle",           ask_idle,               4 },
 	{ "stops",          stops_run,              8 },
@@ -54,9 +61,12 @@ static const struct part PARTS[] = {
 	{ "idle_sandboxes", clear_idle_sandboxes,   4, "deletions" },
 	{ "destroys",       clear_destroys,         4, "idle_sandboxes" },
 	{ "disk",           upkeep_disk,            2 },
+	{ "samples",        samples_take,           2 },
 	{ "reconcile",      reconcile,              4 },
 	{ "forgotten",      clear_forgotten,        2 },
+	{ "artifacts",      executions_artifacts,   1 },
 	{ "trash",          clear_trash,            4 },
+	{ "webhooks",       webhooks_send,          4 },
 };
 /* clang-format on */
 

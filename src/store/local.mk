@@ -3,13 +3,15 @@ noinst_LIBRARIES += libstore.a
 EXTRA_DIST += src/store/README.md
 
 SQL_STATEMENTS = \
-	sql/statements/admin.sql \
+	sql/statements/admin.sql sql/statements/artifact.sql \
 	sql/statements/auth.sql sql/statements/awake.sql sql/statements/disk.sql sql/statements/egress.sql \
+	sql/statements/execution.sql \
 	sql/statements/history.sql sql/statements/host.sql sql/statements/lease.sql \
 	sql/statements/port.sql sql/statements/quota.sql \
-	sql/statements/reaper.sql sql/statements/reconcile.sql \
+	sql/statements/reaper.sql sql/statements/reconcile.sql sql/statements/sample.sql \
 	sql/statements/sandbox.sql sql/statements/service.sql sql/statements/session.sql \
-	sql/statements/snapshot.sql sql/statements/ticket.sql
+	sql/statements/snapshot.sql sql/statements/ticket.sql sql/statements/trigger.sql \
+	sql/statements/webhook.sql
 SQL_MIGRATIONS = \
 	sql/migrations/0001_first.sql \
 	sql/migrations/0002_reaper.sql \
@@ -31,24 +33,33 @@ SQL_MIGRATIONS = \
 	sql/migrations/0018_previews.sql \
 	sql/migrations/0019_writable_root.sql \
 	sql/migrations/0020_network.sql \
-	sql/migrations/0021_profiles.sql
+	sql/migrations/0021_profiles.sql \
+	sql/migrations/0022_executions.sql \
+	sql/migrations/0023_one_call.sql \
+	sql/migrations/0024_artifacts.sql \
+	sql/migrations/0025_samples.sql \
+	sql/migrations/0026_webhooks.sql \
+	sql/migrations/0027_triggers.sql
 SQL_FUNCTIONS = \
 	sql/functions/admin.sql \
+	sql/functions/artifact.sql \
 	sql/functions/audit.sql \
 	sql/functions/audit_add.sql \
 	sql/functions/disk.sql \
 	sql/functions/egress.sql \
 	sql/functions/event.sql \
+	sql/functions/execution.sql \
 	sql/functions/health.sql \
 	sql/functions/host.sql \
 	sql/functions/key.sql \
 	sql/functions/lease_apply.sql sql/functions/network.sql sql/functions/port.sql sql/functions/profile.sql sql/functions/quota.sql \
-	sql/functions/reaper.sql sql/functions/sandbox_lease.sql \
+	sql/functions/reaper.sql sql/functions/sample.sql sql/functions/sandbox_lease.sql \
 	sql/functions/session_apply.sql sql/functions/session_awake.sql sql/functions/session_json.sql sql/functions/session_keys.sql \
 	sql/functions/session_labels.sql sql/functions/session_patch.sql sql/functions/session_setup.sql \
 	sql/functions/session_start.sql sql/functions/session_state.sql sql/functions/session_stop.sql \
 	sql/functions/session_suspend.sql sql/functions/snapshot.sql \
-	sql/functions/ticket.sql
+	sql/functions/ticket.sql sql/functions/trigger.sql \
+	sql/functions/webhook.sql
 
 migrationsdir = $(pkgdatadir)/sql/migrations
 dist_migrations_DATA = $(SQL_MIGRATIONS)

@@ -67,12 +67,18 @@ static const struct meaning MEANINGS[] = {
 	{ "SX425", NULL, ERR_INVALID,     CODE_UNKNOWN_PRESET },
 	{ "SX426", NULL, ERR_INVALID,     CODE_CLASS_WITHOUT_NETWORK },
 	{ "SX427", NULL, ERR_INVALID,     CODE_LIMIT_TOO_HIGH },
+	{ "SX428", NULL, ERR_INVALID,     CODE_UNKNOWN_AGENT_TYPE },
 	{ "SX429", NULL, ERR_LIMITED,     CODE_QUOTA_EXCEEDED },
 	{ "SX430", NULL, ERR_GONE,        CODE_SESSION_DELETED },
+	{ "SX431", NULL, ERR_NOT_FOUND,   CODE_WEBHOOK_NOT_FOUND },
+	{ "SX432", NULL, ERR_CONFLICT,    CODE_WEBHOOK_DISABLED },
+	{ "SX433", NULL, ERR_INVALID,     CODE_UNKNOWN_TIME_ZONE },
+	{ "SX434", NULL, ERR_INVALID,     CODE_SCHEDULE_NEVER },
 	{ "SX503", NULL, ERR_UNAVAILABLE, CODE_DRAINING },
 	{ "SX505", NULL, ERR_UNAVAILABLE, CODE_OTHER_HOST },
 	{ "SX507", NULL, ERR_NO_SPACE,    CODE_INSUFFICIENT_STORAGE },
 	{ "23505", "session_one_living_name", ERR_CONFLICT, CODE_NAME_TAKEN },
+	{ "23505", "org_trigger_name", ERR_CONFLICT, CODE_NAME_TAKEN },
 	{ "23505", NULL, ERR_CONFLICT,    CODE_ALREADY_EXISTS },
 	{ "23503", "sandbox_class_fkey", ERR_INVALID, CODE_UNKNOWN_CLASS },
 	{ "23514", "class_writable_root_check", ERR_INVALID, CODE_NO_ROOTFS },
@@ -529,6 +535,15 @@ bool
 rows_null(const struct rows *r, size_t row, const char *column)
 {
 	return PQgetisnull(r->result, (int)row, column_of(r, column)) != 0;
+}
+
+int
+rows_json(const struct rows *r, size_t row, const char *column, json_t **out,
+    struct err *e)
+{
+	const char *text = rows_text(r, row, column);
+
+	return json_parse(text, strlen(text), out, e);
 }
 
 void

@@ -16,6 +16,7 @@
 
 #include "common/conf.h"
 #include "common/err.h"
+#include "common/json.h"
 #include "common/mem.h"
 #include "store/stmt_table.h"
 
@@ -74,6 +75,9 @@ const char *rows_text(const struct rows *r, size_t row, const char *column);
 int64_t rows_int(const struct rows *r, size_t row, const char *column);
 bool rows_bool(const struct rows *r, size_t row, const char *column);
 bool rows_null(const struct rows *r, size_t row, const char *column);
+/* Parses the column, which must not be NULL; the caller owns *out. */
+int rows_json(const struct rows *r, size_t row, const char *column,
+    json_t **out, struct err *e) MUST_CHECK;
 void rows_free(struct rows **r);
 
 /* The statements' names and texts, for the test that prepares them all. */

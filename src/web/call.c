@@ -2,6 +2,7 @@
 #include "web/call.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -87,6 +88,7 @@ call_query(const struct call *c, const char *name, char *out, size_t size,
 	size_t want = strlen(name);
 
 	*present = false;
+	out[0] = '\0';
 	while (*s != '\0') {
 		size_t len = strcspn(s, "&");
 
@@ -104,6 +106,39 @@ call_query(const struct call *c, const char *name, char *out, size_t size,
 			s++;
 	}
 	return 0;
+}
+
+int
+call_query_int(const struct call *c, const char *name, int64_t min, int64_t max,
+    int64_t *out, struct err *e)
+{
+	char text[24];
+	bool given;
+
+	if (call_query(c, name, text, sizeof(text), &given, e) < 0)
+		return -1;
+	if (given && !str_to_int(text, min, max, out))
+		return err_field(e, name,
+		    "must be a number from %" PRId64 " to %" PRId64, min, max);
+	return 0;
+}
+
+int
+call_query_word(const struct call *c, const char *name,
+    const char *const words[], char *out, size_t size, struct err *e)
+{
+	auto_buf struct buf all = { 0 };
+	bool present, read = call_query(c, name, out, size, &present, e) == 0;
+
+	if (read && out[0] == '\0')
+		return 0;
+	for (; *words != NULL; words++) {
+		if (read && str_equal(*words, out))
+			return 0;
+		if (**words != '\0') /* an unknown state */
+			buf_fmt(&all, "%s%s", all.len > 0 ? ", " : "", *words);
+	}
+	return err_field(e, name, "must be one of %s", all.data);
 }
 
 enum { CHUNK = 16384 };

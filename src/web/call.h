@@ -99,11 +99,23 @@ int call_fd(const struct call *c);
 const char *call_var(const struct call *c, const char *name);
 
 /*
- * Reads query parameter `name`, percent-decoded.  *present is false when it is
- * absent.  A value that is too long or malformed is an error.
+ * Reads query parameter `name`, percent-decoded.  *present is false, and `out`
+ * is "", when it is absent.  A value that is too long or malformed is an error.
  */
 int call_query(const struct call *c, const char *name, char *out, size_t size,
     bool *present, struct err *e) MUST_CHECK;
+
+/* Reads a number of the query; without one *out keeps its value. */
+int call_query_int(const struct call *c, const char *name, int64_t min,
+    int64_t max, int64_t *out, struct err *e) MUST_CHECK;
+
+/*
+ * The same of a parameter that must be one of `words`, which end with NULL.  The
+ * error of any other value has them.  `out` is "" when it is absent or empty.
+ */
+int call_query_word(const struct call *c, const char *name,
+    const char *const words[], char *out, size_t size, struct err *e)
+    MUST_CHECK;
 
 /*
  * Reads the whole body.  More than `max` bytes are ERR_TOO_LARGE.  A body that

@@ -1,6 +1,7 @@
 ## t/agent: a real sandbox, driven over its control channel and FastCGI
 
 EXTRA_DIST += \
+	t/agent/attempts.t \
 	t/agent/code.t \
 	t/agent/control.t \
 	t/agent/descriptors.t \

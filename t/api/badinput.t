@@ -21,6 +21,9 @@ service.begin()
 
 SID = create(isolation="session")["id"]
 ADMIN = new_key("demo", "operator", "--scope", "admin")
+TRIGGER = expect(201, call("POST", "/v1/triggers", {
+    "name": "t", "schedule": "@yearly",
+    "run": {"agentType": "VALIDATION", "command": "true"}})).json["id"]
 WORKERS = service.workers()
 ORIGIN = {"Origin": setting("SANDLEASE_URL")}
 PATHS = expect(200, call("GET", "/v1/openapi.json")).json["paths"]
@@ -42,12 +45,15 @@ VALUES = {"string": "x", "integer": 1, "boolean": True, "object": {},
 
 def path_of(pattern, sid=None, port="8080"):
     return pattern.replace("{id}", sid or SID).replace("{port}", port) \
-        .replace("{type}", "TEST_WRITER")
+        .replace("{type}", "TEST_WRITER").replace("{execution}", "x" * 20) \
+        .replace("{trigger}", TRIGGER) \
+        .replace("{sandbox}", "ses-" + "0" * 48) \
+        .replace("{webhook}", "x" * 20).replace("{delivery}", "x" * 20)
 
 
 def send(method, path, body):
     return call(method, path, body, headers=ORIGIN,
-                key=ADMIN if path.startswith("/v1/profiles") else None)
+                key=ADMIN if path.startswith(("/v1/profiles", "/v1/webhooks")) else None)
 
 
 def operations():
@@ -167,7 +173,7 @@ def unknown_fields_are_refused_by_name():
 def required_fields_are_missed_by_name():
     for method, path, schema in schemas():
         for name in schema.get("required", []):
-            refused(method, path, {}, name)
+            refused(method, path, required(schema, name), name)
 
 
 @case
@@ -340,6 +346,7 @@ def unknown_routes_are_404():
 def queries_are_checked():
     for path, field in (("/v1/sessions?limit=%ZZ", "limit"),
                         ("/v1/sessions?state=" + "x" * 1000, "state"),
+                        ("/v1/executions?state=running%00", "state"),
                         ("/v1/sessions?label=" + "x" * 1000, "label"),
                         ("/v1/sessions?cursor=%27", "cursor"),
                         ("/v1/sessions?correlationKey=", "correlationKey"),

@@ -28,6 +28,14 @@ UPGRADE = {"Connection": "Upgrade", "Upgrade": "websocket",
 S = create(name="here", isolation="session", correlationKeys=["k"], wakeOnPreview=True)["id"]
 PREVIEW = expose(S)
 SNAPSHOT = expect(201, call("POST", at(S, "/snapshots"), {})).json["id"]
+WEBHOOK = expect(201, call("POST", "/v1/webhooks", {
+    "url": "https://example.invalid/", "events": ["session.failed"]}, ADMIN)).json["id"]
+DELIVERY = "d" * 20
+EXECUTION = expect(202, call("POST", at(S, "/executions"), {"command": "sleep 1000"})).json["id"]
+TRIGGER_BODY = {"schedule": "@yearly", "run": {"agentType": "VALIDATION", "command": "echo done",
+                                                "correlationKeys": ["k"]}}
+TRIGGER = expect(201, call("POST", "/v1/triggers", {"name": "here", **TRIGGER_BODY})).json["id"]
+SANDBOX = get(S)["sandboxId"]
 OTHERS = ["session", "lease", "event"]
 
 # The status that the wrong host answers, and the tables that it may write.  The test
@@ -46,7 +54,13 @@ CONTROL = {
     ("DELETE", "/v1/login"): (403, []),
     ("GET", "/v1/me"): (200, []),
     ("GET", "/v1/usage"): (200, []),
+    ("GET", "/v1/usage/days"): (200, []),
+    ("GET", "/v1/profiles/:type/suggestion"): (200, []),
     ("POST", "/v1/sessions"): (503, [], {"name": "here"}),
+    ("POST", "/v1/executions"): (503, [], {"agentType": "VALIDATION", "command": "true",
+                                           "correlationKeys": ["k"]}),
+    ("POST", "/api/agents/execute"): (503, [], {"agentType": "VALIDATION", "command": "true",
+                                                "correlationKeys": ["k"]}),
     ("GET", "/v1/sessions"): (200, []),
     ("GET", "/v1/sessions/:id"): (200, []),
     ("PATCH", "/v1/sessions/:id"): (503, [], {"env": {"A": "1"}, "keepAlive": True}),
@@ -61,9 +75,37 @@ CONTROL = {
     ("GET", "/v1/sessions/:id/ports"): (200, []),
     ("POST", "/v1/sessions/:id/tickets"): (201, ["ticket"], {"for": "ws"}),
     ("POST", "/v1/sessions/:id/snapshots"): (503, [], {}),
+    ("POST", "/v1/sessions/:id/executions"): (202, ["execution", *OTHERS], {"command": "true"}),
+    ("GET", "/v1/sessions/:id/executions"): (200, []),
+    ("GET", "/v1/executions"): (200, []),
+    ("GET", "/v1/executions/:execution"): (200, []),
+    ("GET", "/v1/executions/:execution/logs"): (503, []),
+    ("GET", "/v1/executions/:execution/stream"): (307, []),
+    ("GET", "/v1/executions/:execution/recording"): (409, []),
+    ("GET", "/v1/executions/:execution/artifacts"): (409, []),
+    ("DELETE", "/v1/executions/:execution"): (202, ["execution", *OTHERS]),
     ("GET", "/v1/sessions/:id/snapshots"): (200, []),
     ("GET", "/v1/snapshots"): (200, []),
     ("GET", "/v1/snapshots/:snapshot"): (200, []),
+    ("GET", "/v1/sessions/:id/statistics"): (503, []),
+    ("GET", "/v1/sessions/:id/statistics/history"): (200, []),
+    ("GET", "/v1/sandboxes/:sandbox/statistics"): (503, []),
+    ("GET", "/v1/sandboxes/:sandbox/statistics/history"): (200, []),
+    ("POST", "/v1/webhooks"): (201, ["webhook", "org", "audit"], {"url": "https://example.invalid/",
+                                                                  "events": ["session.failed"]}),
+    ("GET", "/v1/webhooks"): (200, []),
+    ("GET", "/v1/webhooks/:webhook"): (200, []),
+    ("PATCH", "/v1/webhooks/:webhook"): (200, ["webhook", "org", "audit"], {"rotateSecret": True}),
+    ("GET", "/v1/webhooks/:webhook/deliveries"): (200, []),
+    ("POST", "/v1/webhooks/:webhook/test"): (202, ["webhook", "webhook_delivery", "org"]),
+    ("POST", "/v1/webhooks/:webhook/deliveries/:delivery/redeliver"): (
+        404, ["webhook", "webhook_delivery", "org"]),
+    ("DELETE", "/v1/webhooks/:webhook"): (204, ["webhook", "webhook_delivery", "org", "audit"]),
+    ("POST", "/v1/triggers"): (201, ["org_trigger"], {"name": "there", **TRIGGER_BODY}),
+    ("GET", "/v1/triggers"): (200, []),
+    ("GET", "/v1/triggers/:trigger"): (200, []),
+    ("PATCH", "/v1/triggers/:trigger"): (200, ["org_trigger"], {"name": "elsewhere"}),
+    ("DELETE", "/v1/triggers/:trigger"): (204, ["org_trigger"]),
     ("GET", "/v1/audit"): (200, []),
     ("GET", "/v1/reaper/runs"): (200, []),
     ("POST", "/v1/sessions/:id/api/expose-port"): (503, [], {"port": 8001}),
@@ -88,7 +130,8 @@ def routes(file):
 
 def path_of(pattern):
     for name, text in ((":id", S), (":port", "8000"), (":snapshot", SNAPSHOT),
-                       (":type", "VALIDATION")):
+                       (":execution", EXECUTION), (":trigger", TRIGGER), (":type", "VALIDATION"),
+                       (":sandbox", SANDBOX), (":webhook", WEBHOOK), (":delivery", DELIVERY)):
         pattern = pattern.replace(name, text, 1)
     return pattern
 
@@ -132,6 +175,35 @@ def the_control_plane_at_the_wrong_host_changes_only_what_is_meant():
             says_where(reply, what)
         unchanged(what, before, *meant)
     equal(state(S)[::2], ["ready", "owns_wrapper"], "it goes on")
+
+
+@case
+def executions_are_carried_out_by_the_right_host():
+    def state(x):
+        return value("SELECT state FROM execution WHERE id = :'v1'", x)
+    x = expect(202, WEST.call("POST", at(S, "/executions"), {"command": "sleep 1000"})).json["id"]
+    # the one that the case before has cancelled is before it
+    until("it runs", lambda: service.reap()[0] == 0 and
+          call("GET", "/v1/executions/" + x).json["state"] == "running")
+    equal(WEST.call("DELETE", "/v1/executions/" + x).status, 202, "cancelled at the wrong host")
+    until("it has ended", lambda: service.reap()[0] == 0 and state(x) == "cancelled")
+
+
+@case
+def a_trigger_is_carried_out_where_its_session_is():
+    expect(200, call("PUT", at(S, "/aliases"), {"keys": ["k"]}))
+    t = expect(201, WEST.call("POST", "/v1/triggers", {"name": "both", **TRIGGER_BODY})).json
+    sql("UPDATE org_trigger SET next_at = clock_timestamp() - interval '1 s'"
+        " WHERE id = :'v1'", t["id"])
+    WEST.reap()
+    now = WEST.call("GET", "/v1/triggers/" + t["id"]).json
+    equal((now["lastExecutionId"], "east" in now["lastError"]), (None, True), "not here: %r" % now)
+    equal(service.reap()[0], 0, "the pass of the right host")
+    now = WEST.call("GET", "/v1/triggers/" + t["id"]).json
+    equal((now["lastError"], now["missed"]), (None, 0), "there")
+    equal(value("SELECT session_id FROM execution WHERE id = :'v1'", now["lastExecutionId"]), S,
+          "in the session that has the key")
+    expect(204, call("DELETE", "/v1/triggers/" + t["id"]))
 
 
 @case

@@ -41,31 +41,39 @@ EXTRA_DIST += \
 	%D%/quotas.t \
 	%D%/raw-files.t \
 	%D%/revoke.t \
+	%D%/onecall.t %D%/hostile.t %D%/runs.t %D%/scenarios.t \
 	%D%/sandbox_ids.t \
 	%D%/sessions.t \
 	%D%/stdin.t \
+	%D%/siblings.t \
 	%D%/storage.t \
 	%D%/streams.t \
 	%D%/shares.t \
 	%D%/shell.t \
 	%D%/setup.t \
 	%D%/snapshots.t \
+	%D%/statistics.t \
+	%D%/statistics_none.t \
 	%D%/suspend.t \
 	%D%/suspend_none.t \
 	%D%/tenancy.t \
 	%D%/tickets.t \
 	%D%/terminal.t \
+	%D%/triggers.t \
 	%D%/upgrade.t \
+	%D%/webhooks.t \
 	%D%/websocket.t \
 	t/lib/awake.py \
 	t/lib/hosts.py \
 	t/lib/internet.py \
 	t/lib/network.py \
 	t/lib/contexts.py \
+	t/lib/executions.py \
 	t/lib/filecalls.py \
 	t/lib/pause.c \
 	t/lib/paused.py \
 	t/lib/processes.py \
+	t/lib/receiver.py \
 	t/lib/procfs.py \
 	t/lib/service.py \
 	t/lib/terminals.py \

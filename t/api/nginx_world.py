@@ -230,8 +230,8 @@ class World:
             # three at once, then one a minute, and no more than two wait
             configure("sandlease.conf", "(zone=sandlease_reads.*) rate=[^;]+",
                       r"\1 rate=1r/m")
-            configure("main.conf", "delay=[0-9]+ burst=[0-9]+",
-                      "delay=2 burst=4")
+            for name in ("control.conf", "main.conf"):
+                configure(name, "delay=[0-9]+ burst=[0-9]+", "delay=2 burst=4")
         self.nginx = subprocess.Popen(
             ["nginx", "-e", WORLD + "/log/nginx-start.log",
              "-c", WORLD + "/conf/nginx.conf", "-g", "daemon off;"])

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """profiles.t: tests profiles of agent types, and that sessions are held to them."""
+import json
 import os
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -253,6 +254,15 @@ def a_change_counts_for_sessions_that_are_there():
 
 
 @case
+def what_is_shown_can_be_given_back():
+    expect(201, put("round", {"limits": {"memoryMb": 128}}))
+    shown = profiles()["round"]
+    expect(200, put("round", {name: shown[name] for name in ("limits", "network", "command")}))
+    after = profiles()["round"]
+    equal({**after, "changedAt": shown["changedAt"]}, shown, "and changes nothing")
+
+
+@case
 def an_operator_changes_those_of_the_service():
     text = admin("profile", "list")
     for kind in SHIPPED:
@@ -270,7 +280,21 @@ def an_operator_changes_those_of_the_service():
     equal(profiles(STRANGER)["ELICITATION"]["network"]["mode"], "allow", "not the org's own")
     admin("profile", "delete", "ELICITATION", "--org", "elsewhere")
     equal(profiles(STRANGER)["ELICITATION"]["own"], False, "deleted")
+    long = "make check && " * 4 + "true"
+    admin("profile", "set", "ELICITATION", "--command", long)
+    p = profiles()["ELICITATION"]
+    equal((p["command"], p["limits"]["memoryMb"]), (long, 300), "a command")
+    line, = [s for s in admin("profile", "list").splitlines() if s.startswith("ELICITATION")]
+    true(line.endswith(" " + long[:40] + "..."), "its beginning: %r" % line)
+    equal([json.loads(s)["command"] for s in admin("profile", "list", "--json").splitlines()
+           if "ELICITATION" in s], [long], "all of it")
+    admin("profile", "set", "ELICITATION", "--memory-mb", "301")
+    equal(profiles()["ELICITATION"]["command"], long, "stays if it is not named")
+    admin("profile", "set", "ELICITATION", "--command", "")
+    equal(profiles()["ELICITATION"]["command"], None, "and can be taken away")
     for words, text in (
+            (("set", "X", "--command", "x" * 65537), "must be a text of up to 65536 bytes"),
+            (("set", "X", "--command", b"\xff"), "must be a text of up to 65536 bytes"),
             (("set", "X", "--org", "nobody", "--pids", "64"), "there is no such org"),
             (("set", "X", "--pids", "1"), "must be a number from 32"),
             (("set", "X", "--network", "@nothing"), "--network: there is no preset @nothing"),

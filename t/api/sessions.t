@@ -19,7 +19,7 @@ SECRET = "hush-e2b1c0ffee"
 FIELDS = {"id", "name", "state", "busy", "reason", "sandboxId", "isolation",
           "class", "provider", "cell", "agentType", "labels", "lease",
           "correlationKeys", "limits", "network", "alive", "sleepAfterSeconds", "keepAlive",
-          "setup", "snapshot", "maxRunSeconds", "expiresAt", "suspend", "suspended",
+          "setup", "snapshot", "maxRunSeconds", "concurrency", "cleanup", "expiresAt", "suspend", "suspended",
           "secrets", "wakeOnPreview", "ports", "urls", "createdAt", "startedAt",
           "lastActivityAt", "endedAt"}
 LEASE_FIELDS = {"state", "generation", "instance", "startupDeadline",

@@ -38,6 +38,7 @@ DATA_PLANE = (
     ("GET", "/api/exposed-ports"), ("DELETE", "/api/exposed-ports/8080"))
 BODIES = {"/ports": {"port": 8081}, "/extend": {"seconds": 60},
           "/aliases": {"keys": ["stolen"]},
+          "/executions": {"command": "touch stolen"},
           "/api/execute": {"command": "touch stolen"},
           "/api/execute/stream": {"command": "touch stolen"},
           "/api/write": {"path": "stolen", "content": ""},

@@ -27,6 +27,8 @@ bench-programs: $(BENCH)
 EXTRA_DIST += \
 	t/bench/bwrap-at-gate \
 	t/bench/measure.sh \
+	t/bench/executions.py \
+	t/bench/executions.sh \
 	t/bench/network.py \
 	t/bench/network.sh \
 	t/bench/reaper.sh \

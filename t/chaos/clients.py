@@ -34,6 +34,7 @@ class Ledger:
         self.lock = threading.Lock()
         self.entries = {}
         self.kept = []
+        self.tasks = {}  # task id: (id of its execution, key)
         self.violations = []
         self.counts = {}
         self.stop = threading.Event()
@@ -190,6 +191,48 @@ class Client:
             if self.ledger.stop.wait(0.3):  # wait: between two tries
                 return
 
+    def task(self, rng):
+        """One call that brings its session; asked again until it is acknowledged."""
+        key, task = rng.choice(self.ledger.keys), "%016x" % rng.getrandbits(64)
+        body = {"agentType": "VALIDATION", "taskId": task, "network": {"mode": "none"},
+                "command": "echo %s; echo %s >left" % (task, task), "collect": ["left"]}
+        for _ in range(4):
+            status, doc = self.call("POST", "/v1/executions?wait=%d" % rng.choice([0, WAIT]),
+                                    key, body)
+            if status in (200, 202):
+                known = self.ledger.tasks.setdefault(task, (doc["id"], key))
+                if known[0] != doc["id"]:
+                    self.ledger.violation(doc["sessionId"], "task %s is also %s" % (task, known[0]))
+                self.ledger.count("tasks")
+                if rng.random() < 0.9:  # else asked again, as a test
+                    return
+            # wait: between two tries
+            elif self.ledger.stop.wait(0.2 + 0.3 * rng.random()):
+                return
+
+    def check_task(self, task):
+        """False: it has not ended, or no answer tells."""
+        xid, key = self.ledger.tasks[task]
+        status, x = self.call("GET", "/v1/executions/%s?wait=5" % xid, key)
+        if status != 200 or not x["endedAt"]:
+            return False
+        if x["state"] == "lost" and len(x["attempts"]) == 4:
+            self.ledger.count("tasks lost")
+            return True
+        if x["state"] != "succeeded":
+            self.ledger.violation(x["sessionId"], "task %s: %r" % (task, x))
+            return True
+        status, logs = self.call("GET", "/v1/executions/%s/logs" % xid, key)
+        if status != 200:
+            return False
+        text = "".join(o["data"] for o in logs["output"])
+        if x["artifacts"]["error"]:  # as when the disk is full, and it says so
+            self.ledger.count("tasks not kept")
+        elif text != task + "\n" or x["artifacts"]["files"] != 1:
+            self.ledger.violation(x["sessionId"], "task %s: said %r, left %r" % (
+                task, text, x["artifacts"]))
+        return True
+
     # ---- a client's day
 
     def life(self, rng):
@@ -229,8 +272,11 @@ class Client:
     def run(self, seed):
         rng = random.Random(seed)
         while not self.ledger.stop.is_set():
-            if rng.random() < 0.75:
+            dice = rng.random()
+            if dice < 0.65:
                 self.life(rng)
+            elif dice < 0.75:
+                self.task(rng)
             else:
                 self.look_after(rng)
         self.close()
@@ -268,7 +314,18 @@ def verify(ledger):
                     break
         client.close()
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
+    def work_on_tasks():
+        client = Client(ledger)
+        for task in list(ledger.tasks):
+            end = time.monotonic() + service.PATIENCE
+            while not client.check_task(task):
+                if time.monotonic() > end:
+                    ledger.violation(task, "does not end")
+                    break
+        client.close()
+
+    threads = [threading.Thread(target=work) for _ in range(8)] + [
+        threading.Thread(target=work_on_tasks)]
     for t in threads:
         t.start()
     for t in threads:

@@ -35,7 +35,9 @@ if not CONDUCTS:
 import audit
 import service
 import tap
+import execution_uses  # noqa: F401
 import uses
+import uses_webhook
 from service import at, call, create, execute
 
 STACKS = int(os.environ.get("CRASH_STACKS", "2"))
@@ -96,13 +98,77 @@ def repair():
         faults.reaper()
 
 
+def ended(execution):
+    def over():
+        x = call("GET", "/v1/executions/%s?wait=5" % execution).json
+        return x.get("endedAt") and x
+    return service.until("%s ends" % execution, over)
+
+
+def execution_problems(sid, subject):
+    """Each execution must end; one attempt runs once, and never twice."""
+    found = []
+    for x in subject.cancelled:
+        if ended(x)["state"] not in ("cancelled", "lost"):
+            found.append("%s should be cancelled: %r" % (x, ended(x)))
+    if subject.overdue and ended(subject.overdue)["state"] not in ("timed_out", "succeeded"):
+        found.append("it is overdue: %r" % ended(subject.overdue))
+    if not subject.runs:
+        return found
+    all_of_them = [ended(x["id"]) for x in call(
+        "GET", at(sid, "/executions")).json["executions"]]
+    r = call("POST", at(sid, "/api/execute"),
+             {"command": "cat /workspace/runs; true"})
+    lines = r.json["stdout"].count("run")
+    attempts = sum(len(x["attempts"]) for x in all_of_them)
+    if [x for x in all_of_them if x["state"] != "succeeded"] or \
+            not len(all_of_them) <= lines <= attempts:
+        found.append("%d lines of %r" % (lines, all_of_them))
+    return found
+
+
+def webhook_problems(subject):
+    """Each delivery must arrive and be settled."""
+    if not hasattr(subject, "webhook"):
+        return []
+    path = "/v1/webhooks/" + subject.webhook
+
+    def settled():
+        listed = call("GET", path + "/deliveries", key=subject.key).json["deliveries"]
+        return all(d["state"] == "delivered" for d in listed) and listed
+    try:
+        known = {d["id"] for d in service.until("all are delivered", settled)}
+    except AssertionError as e:
+        known = {str(e)}
+    arrived = {r.id for r in uses_webhook.receiver().got("/")}
+    call("DELETE", path, key=subject.key)
+    return ["delivery %s" % d for d in sorted((set(subject.told) | known) - (arrived & known))]
+
+
+def trigger_problems(subject):
+    """A due time has one execution, which the trigger tells of."""
+    rows = service.sql("SELECT t.last_execution = x.id, t.missed, t.last_error IS NULL,"
+                       " t.next_at > clock_timestamp() FROM org_trigger t LEFT JOIN execution x"
+                       " ON x.task_id LIKE 'trigger:' || t.id || ':%' WHERE t.id = :'v1'",
+                       subject.trigger)
+    return [] if rows == [["t", "0", "t", "t"]] else ["its trigger: %r" % rows]
+
+
 def problems(subject, witness):
     """Everything that is wrong after two passes."""
     found = [line for lines in audit.everything().values() for line in lines]
     found += witness.problems()
+    if subject.trigger:
+        found += trigger_problems(subject)
     sid = subject.find()
     if sid is None:
         return found
+    if subject.task:
+        x = ended(service.value("SELECT id FROM execution WHERE task_id = :'v1'", subject.task))
+        if x["state"] != "succeeded" or x["artifacts"]["error"] or x["artifacts"]["files"] != 1:
+            found.append("its execution: %r" % x)
+        faults.shift_time()
+        faults.reaper()
     state = service.get(sid, subject.key)["state"]
     if subject.goes:
         if state != "deleted":
@@ -113,8 +179,13 @@ def problems(subject, witness):
         r = call("POST", at(sid, "/resume"), {})
         if r.status != 200:
             found.append("%s cannot be resumed: %r" % (sid, r))
+    if subject.alias and not service.sql("SELECT 1 FROM alias WHERE session_id = :'v1'"
+                                         " AND key = :'v2'", sid, subject.alias):
+        found.append("%s has not got its key" % sid)
     if subject.text is not None and read(sid, subject.key) != subject.text:
         found.append("%s lost its file: %r" % (sid, read(sid, subject.key)))
+    found += execution_problems(sid, subject)
+    found += webhook_problems(subject)
     call("DELETE", at(sid), key=subject.key)
     faults.shift_time()
     faults.reaper()

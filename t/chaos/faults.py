@@ -211,6 +211,8 @@ def shift_time():
          WHERE state = 'creating';
         UPDATE session SET suspend_deadline = clock_timestamp() - interval '1 s'
          WHERE suspend_deadline IS NOT NULL;
+        UPDATE webhook_delivery SET due_at = clock_timestamp() - interval '1 minute'
+         WHERE due_at IS NOT NULL;
         UPDATE sighting SET first_at = clock_timestamp() - interval '1 hour';
     """)
 

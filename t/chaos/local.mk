@@ -26,5 +26,7 @@ EXTRA_DIST += \
 	%D%/run \
 	%D%/settings \
 	%D%/short.t \
+	%D%/execution_uses.py \
 	%D%/uses.py \
+	%D%/uses_webhook.py \
 	%D%/watch.t

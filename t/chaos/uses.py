@@ -33,12 +33,21 @@ class Subject:
         self.key = key
         self.goes = False  # whether the session is deleted on purpose
         self.hopeless = False  # whether no start of the session can succeed
+        self.runs = False  # whether its executions write to /workspace/runs
+        self.cancelled = []  # ids of executions
+        self.task = None  # of an execution that brings its session
+        self.overdue = None  # id of an execution that is past its limit
+        self.trigger = None  # that has recorded the task
+        self.alias = None  # a correlation key that it must have
         self.text = None   # of the session's file, once the write was acknowledged
 
     def find(self):
         """The session's id, from its row if the create was interrupted before
         it answered."""
-        if self.sid is None:
+        if self.sid is None and self.task:
+            rows = sql("SELECT session_id FROM execution WHERE task_id = :'v1'", self.task)
+            self.sid = rows[0][0] if rows else None
+        elif self.sid is None:
             rows = sql("SELECT id FROM session WHERE name = :'v1' OR"
                        " labels->>'use' = :'v2' ORDER BY created_at DESC",
                        self.name or "", self.label or "")

@@ -221,9 +221,10 @@ try usage
 like "$out" $'^QUOTA +USED +LIMIT +LEFT\nsessions +1 .*\nsnapshots +0 +100 +100\n' "usage shows quotas"
 like "$out" 'sessions: .*ready 1' "and states"
 try stats
-like "$out" "^ID .*CPU +MEMORY .*"$'\n'"$one +one +ready +[0-9.]+ +[0-9]+ MB" "stats show what each may use"
+like "$out" "^ID .*CPU +MEMORY .*"$'\n'"$one +one +ready +(-|[0-9]+%)/[0-9]+% +[1-9][0-9]*/[0-9]+ MB +(-|[0-9]+)/[0-9]+ MB +[1-9][0-9]*/[0-9]+ " \
+	"stats show what each uses, and may use"
 try stats one --json
-like "$out" "^\{\"id\":\"$one\".*\"limits\":" "or one of them"
+like "$out" "^\{\"id\":\"$one\".*\"limits\":.*\"usage\":\{\"cpuMs\":[0-9]+,.*\"processes\":[1-9]" "or one of them"
 
 "$cli" ls --watch >seen 2>err &
 watch=$!

@@ -79,6 +79,8 @@ theirs=$(new_session '{"isolation":"session"}' -k "$other_key" | field id)
 url=$(call "$SANDLEASE_URL/v1/sessions/$running/ports" -d '{"port": 8000}' | field url)
 label=${url#*//} label=${label%%.*}
 snapshot=$(call "$SANDLEASE_URL/v1/sessions/$running/snapshots" -d '{"name":"kept"}' | field id)
+execution=$(call "$SANDLEASE_URL/v1/sessions/$running/executions?wait=60" \
+	-d '{"command":"echo of an execution"}' | field id)
 is "$(state "$running") $(state "$asleep")" "ready asleep" "there are sessions"
 ok "and a snapshot" test -n "$snapshot"
 like "$(preview "$label")" 'Nothing listens on port 8000' "and a preview URL"
@@ -129,6 +131,8 @@ checks() { # HOST
 	is "$(run "$made" 'cat f')" 'mine\n' "$1: the snapshot starts"
 	is "$(call "$SANDLEASE_URL/v1/sessions/$running/snapshots" -d '{}' | field state)" ready \
 		"$1: another one can be taken"
+	is "$(call "$SANDLEASE_URL/v1/executions/$execution/logs" | field data)" 'of an execution\n' \
+		"$1: the output of an execution"
 	# a second pass would remove things that no row explains
 	ok "$1: the reaper is content" stack_reap
 	reply=$(stack_reap)

@@ -1,7 +1,7 @@
 /* glob.c: fuzzes patterns and paths, and compares with a simple matcher. */
 #include <string.h>
 
-#include "agent/files/glob.h"
+#include "common/glob.h"
 #include "common/mem.h"
 #include "fuzz.h"
 

@@ -8,8 +8,8 @@ libreplay_a_SOURCES = t/fuzz/replay.c t/fuzz/fuzz.h
 libfakecall_a_SOURCES = t/fuzz/fake_call.c
 
 FUZZ = t/fuzz/answers t/fuzz/authority t/fuzz/base64 t/fuzz/dns t/fuzz/giturl \
-	t/fuzz/glob t/fuzz/httprequest t/fuzz/network t/fuzz/range \
-	t/fuzz/records t/fuzz/reply t/fuzz/request t/fuzz/sni t/fuzz/sse t/fuzz/text \
+	t/fuzz/glob t/fuzz/httprequest t/fuzz/network t/fuzz/output t/fuzz/range \
+	t/fuzz/records t/fuzz/reply t/fuzz/request t/fuzz/schedule t/fuzz/sni t/fuzz/sse t/fuzz/text \
 	t/fuzz/websocket t/fuzz/wsgate
 UNIT += $(FUZZ)
 

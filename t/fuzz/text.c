@@ -45,7 +45,7 @@ fuzz_one(const uint8_t *data, size_t len)
 	PROMISE(h.text.len == len);
 	PROMISE(len == 0 || memcmp(h.text.data, text, len) == 0);
 	buf_free(&h.text);
-	whole = request_string(text, len);
+	whole = json_bytes(text, len);
 	PROMISE(whole != NULL);
 	return 0;
 }

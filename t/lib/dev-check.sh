@@ -44,6 +44,9 @@ check_times() {
 	} >"$TOP/var/check/times"
 }
 
+# Whether a skipped test has failed.
+must_run() { [ "${SANDLEASE_MUST_RUN:-}" = 1 ]; }
+
 # Prints the failures, and keeps them: the verdict repeats them.
 check_failed() { tee -a "$TOP/var/check/failed"; }
 
@@ -73,7 +76,7 @@ check_make() {
 			check_again "$log" "$dir"
 		} | check_failed
 	fi
-	grep -E '^SKIP: ' "$log" | sed 's/^/    /'
+	grep -E '^SKIP: ' "$log" | sed 's/^/    /' | if must_run; then check_failed; else cat; fi
 }
 
 # Prints of automake's log only the failures of tests that failed; of a build that
@@ -327,9 +330,8 @@ check_deep() {
 }
 
 # Prints the failures once more, because a long log may be cut, and the last line.
-# With SANDLEASE_MUST_RUN=1 a skipped test has failed.
 check_verdict() {
-	if [ "${SANDLEASE_MUST_RUN:-}" = 1 ] && [ "$CHECK_SKIPPED" -gt 0 ]; then
+	if must_run && [ "$CHECK_SKIPPED" -gt 0 ]; then
 		say "SANDLEASE_MUST_RUN=1: $CHECK_SKIPPED skipped count as failed"
 		CHECK_FAILED=$((CHECK_FAILED + CHECK_SKIPPED)) CHECK_SKIPPED=0
 	fi

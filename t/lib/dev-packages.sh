@@ -14,7 +14,7 @@ PACKAGES_RUN=(nginx libnginx-mod-http-js postgresql bubblewrap curl ca-certifica
 	publicsuffix git python3
 	squashfs-tools python3-matplotlib python3-pandas python3-pip python3-venv
 	nodejs node-typescript)
-PACKAGES_CHECK=(libcmocka-dev ccache valgrind chromium cron clang-format-14 cppcheck
+PACKAGES_CHECK=(asciinema libcmocka-dev ccache valgrind chromium cron clang-format-14 cppcheck
 	shellcheck mandoc python3 python3-django python3-pyte python3-websockets spin vim zstd tmux zsh
 	fish pgbouncer mmdebstrap openssh-client openssh-server systemd
 	default-jdk-headless golang-go)

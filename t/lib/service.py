@@ -494,17 +494,32 @@ def workers():
     return sorted(children(master()))
 
 
+def child(name):
+    """The pid of the master's child of that name."""
+    return until("%s runs" % name, lambda: next(
+        (p for p in workers() if stat(p)[0] == name), None))
+
+
 @contextlib.contextmanager
-def starts_left_alone():
-    """Stops the worker that finishes starts: meanwhile a start goes on only in a
-    call that asks for it."""
-    pid = next(p for p in workers() if stat(p)[0] == "sandlease-start")
+def left_alone(name):
+    """Stops the master's child of that name."""
+    pid = child(name)
     os.kill(pid, signal.SIGSTOP)
     try:
         until("it stands still", lambda: stat(pid)[1] == "T")
         yield
     finally:
         os.kill(pid, signal.SIGCONT)
+
+
+def starts_left_alone():
+    """Meanwhile a start goes on only in a call that asks for it."""
+    return left_alone("sandlease-start")
+
+
+def webhooks_left_alone():
+    """Meanwhile nothing but a pass of the reaper sends."""
+    return left_alone("sandlease-hooks")
 
 
 def sandbox_pids():

@@ -26,14 +26,15 @@ provider/local   common domain provider provider/host provider/cgroup provider/l
                  provider/box provider/store
 provider/choose  common provider provider/host provider/cgroup provider/local
 control          common domain store provider provider/link provider/store provider/choose
+webhook          common store control
 
 api              common web store control
 api/gate         common web domain store control api
 api/v1           common web domain store control api api/gate
 api/route        common web api api/gate api/v1
 api/stream       common web store api
-api/serve        common web store control api api/gate api/route api/stream
-reaper           common domain store control
+api/serve        common web store control webhook api api/gate api/route api/stream
+reaper           common domain store control webhook
 admin            common domain store control
 
 egress/base      common domain
@@ -56,23 +57,24 @@ agent/relay      common web agent/base agent/run
 agent/cell       common agent/base agent/shell
 agent/init       common agent/base agent/files agent/cell
 agent/child      common agent/base agent/run
-agent/process    common agent/base agent/run agent/shell agent/child
+agent/process    common agent/base agent/files agent/run agent/shell agent/child
+agent/attempt    common agent/base agent/files agent/run agent/shell agent/init
 agent/pty        common agent/base agent/run agent/shell agent/cell agent/child
 agent/git        common agent/files agent/run agent/shell
 agent/archive    common agent/files agent/run
 agent/api        common web agent/base agent/files agent/run agent/watch agent/shell
                  agent/code agent/relay agent/cell agent/process agent/pty agent/git
-                 agent/archive
+                 agent/archive agent/attempt
 agent/ws         common web agent/base agent/run agent/pty agent/api
 agent/wrapper    common web agent/base agent/files agent/run agent/shell agent/relay
                  agent/cell agent/init agent/process agent/pty agent/git agent/archive
-                 agent/api agent/ws
+                 agent/attempt agent/api agent/ws
 '
 # header of a library: the rooms, sub-rooms included, that may include it
 declare -A LIBRARY=(
 	[fcgiapp.h]='web' [fcgi_stdio.h]=''
 	[libpq-fe.h]='store'
-	[curl/curl.h]='cli/http cli/cmd'
+	[curl/curl.h]='cli/http cli/cmd webhook'
 	[sodium.h]='common'
 	[jansson.h]='common'
 	[seccomp.h]='agent/base'

@@ -38,8 +38,13 @@ is "$(t/lib/run-tap "$dir/log" "$dir/x.t" >"$dir/out"; echo $?)" 1 \
 	"the runner fails when a test does"
 ok "and says why" grep -q '# because' "$dir/out"
 ok "and keeps it for the verdict" grep -q '# because' "$dir/log/failed"
-
 ok "and how to repeat it" grep -qE 'again: .*\./dev check .*x\.t' "$dir/out"
+
+printf '#!/bin/bash\necho "ok 1 - x # SKIP no"; echo 1..1\n' >"$dir/x.t"
+SANDLEASE_MUST_RUN='' t/lib/run-tap "$dir/log" "$dir/x.t" >"$dir/skips"
+none "a skip is not kept for the verdict" "$(cat "$dir/log/failed")"
+SANDLEASE_MUST_RUN=1 t/lib/run-tap "$dir/log" "$dir/x.t" >"$dir/skips"
+ok "unless it must run" grep -q 'SKIP no' "$dir/log/failed"
 
 # ---- side by side
 

@@ -18,22 +18,22 @@ unit domain/network "brackets of a policy hold a name" domain/network.c \
 
 # ---- addresses
 
-unit egress/address "a private address is allowed" egress/base/address.c \
+unit common/address "a private address is allowed" common/address.c \
 	's/"10\.0\.0\.0\/8"/"10.0.0.0\/9"/' \
 	"a_refused_range_ends_where_it_ends"
-unit egress/address "metadata is allowed" egress/base/address.c \
+unit common/address "metadata is allowed" common/address.c \
 	's/"169\.254\.0\.0\/16"/"169.254.0.0\/17"/' \
 	"no_way_to_write_a_private_address_is_allowed"
-unit egress/address "NAT64 is public" egress/base/address.c \
+unit common/address "NAT64 is public" common/address.c \
 	's/PUBLIC_V6 = "2000::\/3"/PUBLIC_V6 = "::\/1"/' \
 	"no_way_to_write_a_private_address_is_allowed"
-unit egress/address "6to4 is public" egress/base/address.c \
+unit common/address "6to4 is public" common/address.c \
 	's/"2002::\/16"/"2002::\/128"/' \
 	"no_way_to_write_a_private_address_is_allowed"
-unit egress/address "an exception of IPv6 is one of IPv4" egress/base/address.c \
+unit common/address "an exception of IPv6 is one of IPv4" common/address.c \
 	's/!a->v4 && IN6_IS_ADDR_V4MAPPED/false \&\& IN6_IS_ADDR_V4MAPPED/' \
 	"an_exception_allows_its_range_and_no_more"
-unit egress/address "our own addresses are others'" egress/base/address.c \
+unit common/address "our own addresses are others'" common/address.c \
 	's/answer\.route\.rtm_type != RTN_UNICAST/false/' \
 	"this_machine_knows_its_own_addresses"
 
@@ -122,8 +122,8 @@ unit egress/resolver "a tenant has any number of names under way" egress/base/re
 unit egress/resolver "a name is asked for by each who wants it" egress/base/resolver.c \
 	's/\.of = find_lookup\(r, host\)/.of = NULL/' \
 	"all_who_ask_for_a_name_share_one_question"
-egress own "a public address of the host is like any other" serve/upstream.c \
-	's/ && !address_is_ours\(a\)//' \
+red "a public address of the host is like any other" src/common/address.c \
+	's/ && !address_is_ours\(a\)//' sandlease-egress t/egress/own.t \
 	"a name of the host"
 egress refused "the second hello may name any server" serve/hello.c \
 	's/if \(c->unchecked\)/if (true)/' \

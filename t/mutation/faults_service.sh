@@ -341,7 +341,7 @@ nginx "a POST whose worker died may be repeated" maps.conf.in \
 	's/"~\^\(\?:POST\|PATCH\) \[0-9\]" false/"~^NONE" false/' \
 	"a worker that dies in the middle of a POST is not to be asked again"
 nginx "a GET waits with those that wait" maps.conf.in \
-	's/(GET\|HEAD\) \\z" sandlease_)read/\1api/' \
+	's/(GET\|HEAD\)  " sandlease_)read/\1api/' \
 	"control routes go to their pool without a route name"
 nginx "a key has any number of connections" maps.conf.in \
 	'/^map .* \$sl_credential/,/^}/s/default ".*"/default ""/' \
@@ -415,3 +415,45 @@ api api/network "a session fails because egress is down" control/start.c \
 api api/network "a network that comes during a start is forgotten" control/launch_diff.c \
 	's/follow_network\(ctl, t, given, now\);/(void)follow_network;/' \
 	"a policy that comes while it starts is followed"
+
+# ---- webhooks
+
+unit webhook/posts "a webhook is sent to any address" webhook/posts.c \
+	's/if \(!address_may_connect\(&a, &t->of->exceptions\)\)/if (false)/' \
+	"only_public_addresses_are_connected_to"
+unit webhook/posts "a proxy of the environment is used" webhook/posts.c \
+	's/SET\(CURLOPT_PROXY, ""\);//' \
+	"a_request_says_what_it_was_given"
+unit webhook/posts "an answer that is cut off does not count" webhook/posts.c \
+	's/if \(status >= HTTP_FIRST_FINAL\)/if (status >= HTTP_FIRST_FINAL \&\& t->code == CURLE_OK)/' \
+	"an_answer_is_its_status"
+unit domain/webhook "a URL may have a fragment" domain/webhook.c \
+	"s/strchr\\(at, '#'\\) != NULL/false/" \
+	"a_url_that_parsers_could_read_differently_is_refused"
+unit domain/webhook "a name may be in brackets" domain/webhook.c \
+	"s/\\(strchr\\(host, ':'\\) != NULL\\) != \\(at\\[0\\] == '\\['\\)/false/" \
+	"a_url_that_parsers_could_read_differently_is_refused"
+api api/webhooks "a literal private address is accepted" control/webhook_control.c \
+	's/address_parse\(host, &a\) && !address_may_connect/false \&\& address_parse(host, \&a) \&\& !address_may_connect/' \
+	"bad input is named"
+api api/webhooks "a delivery waits for the next look" api/serve/webhooks.c \
+	's/sender_wait\(s, listen_fd\(store\), LOOK_MS, e\)/sender_wait(s, -1, LOOK_MS, e)/' \
+	"it is sent at once"
+red "a service that stops keeps its claims" src/webhook/sender.c \
+	's/while \(posts_take_open\(s->posts, &end\)\)/while (posts_take_open(s->posts, \&end) \&\& false)/' \
+	sandlease-api t/api/webhooks.t "a service that is stopped waits for no server"
+
+# ---- triggers
+
+reaper api/triggers "each reaper makes an execution of its own" control/trigger_control.c \
+	'/^record/,/^}/s/\.task_id = task,/.task_id = "",/' \
+	"two reapers at once fire once"
+reaper api/triggers "a quota that is used up ends a due time" control/trigger_control.c \
+	'/^may_pass/,/^}/s/return err_retryable\(e\) \|\| e->kind == ERR_LIMITED/return (err_retryable(e) \&\& e->kind != ERR_LIMITED)/' \
+	"what may pass is tried again"
+api api/triggers "the run of a trigger is stored in clear" control/trigger_control.c \
+	's/control_seal\(ctl, id, "run", run\)/((void)ctl, (void)id, json_string(json_text(run)))/' \
+	"a trigger is shown without its secrets"
+unit domain/schedule "a step is ignored" domain/schedule.c \
+	's/i \+= step/i += 1/' \
+	"expressions_become_sets"

@@ -217,7 +217,10 @@ main(int argc, char **argv)
 	count = append(tests, count, SUITE_CELLS);
 	count = append(tests, count, SUITE_DISK);
 	count = append(tests, count, SUITE_SNAPSHOTS);
+	count = append(tests, count, SUITE_USAGE);
 	if (is_local()) {
+		count = append(tests, count, SUITE_WORK);
+		count = append(tests, count, SUITE_RUNS);
 		count = append(tests, count, SUITE_HOST);
 		count = append(tests, count, SUITE_RECORDS);
 		count = append(tests, count, SUITE_JOBS);

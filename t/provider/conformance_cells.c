@@ -39,7 +39,7 @@ storage_outlives_the_sandbox_and_goes_with_destroy(void **state)
 	assert_false(left);
 }
 
-static struct agent_target
+struct agent_target
 a_target(const struct sandbox_spec *s)
 {
 	struct agent_target t = { .generation = 1 };

@@ -6,11 +6,13 @@ t_provider_conformance_SOURCES = \
 	t/provider/conformance.c t/provider/suite.h \
 	t/provider/conformance_boxes.c \
 	t/provider/conformance_cells.c \
+	t/provider/conformance_runs.c \
 	t/provider/conformance_disk.c \
 	t/provider/conformance_host.c \
 	t/provider/conformance_jobs.c \
 	t/provider/conformance_records.c \
-	t/provider/conformance_snapshots.c
+	t/provider/conformance_snapshots.c \
+	t/provider/conformance_usage.c
 endif
 
 EXTRA_DIST += \

@@ -36,7 +36,10 @@ extern const struct CMUnitTest SUITE_BOXES[];
 extern const struct CMUnitTest SUITE_CELLS[];
 extern const struct CMUnitTest SUITE_DISK[];
 extern const struct CMUnitTest SUITE_SNAPSHOTS[];
+extern const struct CMUnitTest SUITE_USAGE[];
 /* only for providers with a host */
+extern const struct CMUnitTest SUITE_WORK[];
+extern const struct CMUnitTest SUITE_RUNS[];
 extern const struct CMUnitTest SUITE_HOST[];
 extern const struct CMUnitTest SUITE_RECORDS[];
 extern const struct CMUnitTest SUITE_JOBS[];
@@ -48,6 +51,8 @@ int64_t soon(void);
 
 /* A new sandbox for each test, with limits far away. */
 struct sandbox_spec a_sandbox(void);
+/* A new session of a sandbox, with its directories and generation 1. */
+struct agent_target a_target(const struct sandbox_spec *s);
 /* The next incarnation of the same sandbox. */
 struct sandbox_spec after(const struct sandbox_spec *s);
 

@@ -3,5 +3,6 @@
 EXTRA_DIST += \
 	%D%/causes.t \
 	%D%/cron.t \
+	%D%/dry_run.t \
 	%D%/pass.t \
 	%D%/ports.t

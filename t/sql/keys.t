@@ -121,4 +121,37 @@ is "$(ask one "SELECT session_request_stop('$(sid l1)', 'delete', '{\"reason\": 
 ask one COMMIT >/dev/null
 is "$(hear two)" "found|$(sid l1)" "both come to an end"
 
+# ---- keys that a command inside asks for
+
+take_sql() { # ID KEY...
+	local id=$1 list
+	shift
+	list=$(printf '"%s",' "$@")
+	printf "SELECT keys_take('%s', '[%s]', 't')" "$(sid "$id")" "${list%,}"
+}
+take() { q "$(take_sql "$@")"; }
+told() { # ID: its events of keys
+	q "SELECT coalesce(string_agg(what || ' ' || (detail->>'key'), ', ' ORDER BY id), '-') FROM event
+		WHERE session_id = '$(sid "$1")' AND kind = 'key'"
+}
+make i1 "$(keys v1)" >/dev/null
+make i2 "$(keys v2)" >/dev/null
+is "$(take i1 v3 v2 v1 v4)|$(owned i1)|$(owned i2)" "|v1 v3 v4|v2" "free ones are given"
+is "$(told i1)" "given v3, refused v2, given v4" "and told; of its own there is nothing to tell"
+set_keys i1 "'{}'" >/dev/null
+is "$(take i1 v3 v2 v1 v4)|$(owned i1)" "|-" "the same list again changes nothing"
+is "$(take i1 v3 v2 v1 v4 v5)|$(owned i1)|$(told i1)" \
+	"|v5|given v3, refused v2, given v4, given v5" "a longer one only what is new"
+must "SELECT session_set_keys('$(sid i1)', 'acme', ARRAY(SELECT 'm' || i FROM generate_series(1, 64) i), NULL)"
+is "$(take i1 v3 v2 v1 v4 v5 v6)|$(q "SELECT count(*) FROM alias WHERE session_id = '$(sid i1)'")" "|64" \
+	"no more than 64"
+is "$(told i1)" "given v3, refused v2, given v4, given v5, refused v6" "which is told, and is no error"
+set_keys i1 "'{}'" >/dev/null
+behind "$(create_sql i3 "$(keys w1)")" "$(take_sql i1 v3 v2 v1 v4 v5 v6 w1)" "a key that is being used"
+is "$ONE|$TWO|$(owned i1)" "created|$(sid i3)||-" "is refused"
+behind "SELECT session_request_stop('$(sid i1)', 'delete', '{\"reason\": \"x\"}')" \
+	"$(take_sql i1 w2)" "keys behind a delete"
+is "$TWO|$(owned i1)" "|-" "come too late"
+is "$(take none w3)" "" "nobody's keys are nothing"
+
 done_testing

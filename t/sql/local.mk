@@ -3,8 +3,10 @@
 EXTRA_DIST += \
 	sql/README.md \
 	t/lib/pg.sh \
+	t/sql/artifact.t \
 	t/sql/auth.t \
 	t/sql/disk.t \
+	t/sql/execution.t \
 	t/sql/history.t \
 	t/sql/hosts.t \
 	t/sql/keys.t \
@@ -17,6 +19,8 @@ EXTRA_DIST += \
 	t/sql/race.t \
 	t/sql/reaper.t \
 	t/sql/rows.sh \
+	t/sql/sample.t \
+	t/sql/schedule.t \
 	t/sql/session.t \
 	t/sql/setup.t \
 	t/sql/snapshot.t \
@@ -24,4 +28,5 @@ EXTRA_DIST += \
 	t/sql/store.t \
 	t/sql/suspend.t \
 	t/sql/ticket.t \
-	t/sql/transitions.t
+	t/sql/transitions.t \
+	t/sql/webhook.t

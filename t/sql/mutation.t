@@ -1,6 +1,6 @@
 #!/bin/bash
 # Tests that the tests of t/sql can fail: without any one fence a test fails.
-# long: 64 mutants of the schema, each with a cluster of its own
+# long: 150 mutants of the schema, each with a cluster of its own
 . "${top_srcdir:=.}/t/lib/tap.sh"
 set -uo pipefail
 cd "$top_srcdir" || exit 1
@@ -12,10 +12,12 @@ dir=$(mktemp -d) || exit 1
 trap 'rm -rf -- "$dir"' EXIT
 
 # mutant NAME TEST FILE SED: a check of TEST must fail when SED has changed FILE.
-# Mutants run side by side, and are reported in their order.
+# Mutants run side by side, and are reported in their order.  MUTATION_ONLY, a
+# regular expression, chooses some by name or test.
 names=()
 mutant() {
 	local here=$dir/${#names[@]}
+	[[ "$1 $2" =~ ${MUTATION_ONLY:-.} ]] || return 0
 	names+=("$1")
 	mkdir "$here" && cp -R sql "$here/sql" && sed -E -i "$4" "$here/sql/$3"
 	printf '%s\n' "$2" >"$here/test"
@@ -240,6 +242,109 @@ mutant "a preset that is gone stays an entry" network.t functions/network.sql \
 	"s/WHERE x.entry IS NOT NULL OR left.*/WHERE true))/"
 mutant "a new value of a secret is no change" network.t functions/network.sql \
 	's/OR OLD.secrets_sealed IS DISTINCT FROM NEW.secrets_sealed/OR false/'
+
+mutant "two reapers add each sample twice" sample.t functions/sample.sql \
+	's/IF NOT pg_try_advisory_xact_lock\(hashtextextended\(p_host, 9\)\)/IF false/'
+mutant "percent is counted over a start" sample.t functions/sample.sql \
+	's/p_before.life = p_life AND //'
+mutant "a part of an hour becomes a whole one" sample.t functions/sample.sql \
+	"s/v_hour \+ c_hour > v_now - interval '24 hours'/v_hour > v_now - interval '24 hours'/"
+mutant "a sandbox tells of another's session" sample.t functions/sample.sql \
+	's/LEFT JOIN session s ON s.id = x.session AND s.sandbox_id = b.id/LEFT JOIN session s ON s.id = x.session/'
+webhooks() { mutant "$1" webhook.t functions/webhook.sql "$2"; }
+webhooks "a delivery is claimed twice" \
+	's/claimed = true, due_at = v_at \+ make_interval\(secs => p_seconds\)/claimed = true/'
+webhooks "a claim waits for another" 's/^           FOR UPDATE SKIP LOCKED$/           FOR UPDATE/'
+webhooks "a late failure counts" 's/IF d.due_at IS NULL OR d.attempts <> p_attempt THEN/IF false THEN/'
+webhooks "an org has all that is under way" \
+	's/WHERE due.nth \+ .* <= p_share$/WHERE true/'
+webhooks "orgs do not take turns" 's/ORDER BY due.nth, due.due_at/ORDER BY due.tenant, due.due_at/'
+webhooks "a webhook that fails is asked as often as others" \
+	's/CASE WHEN w.failing_since IS NULL THEN p_share/CASE WHEN true THEN p_share/'
+webhooks "a state change waits for a deletion" 's/FOR KEY SHARE SKIP LOCKED/FOR KEY SHARE/'
+webhooks "another org is told" 's/WHERE tenant = p_tenant AND enabled AND p_event/WHERE enabled AND p_event/'
+webhooks "another org changes it" 's/WHERE id = p_id AND tenant = p_tenant FOR NO KEY/WHERE id = p_id FOR NO KEY/'
+webhooks "nothing is given up" 's/v_next <= d.until/true/'
+
+mutant "a reaper that comes late counts the times again" schedule.t functions/trigger.sql \
+	's/IF t.next_at IS DISTINCT FROM p_due/IF false/'
+mutant "a failure hides what another reaper recorded" schedule.t functions/trigger.sql \
+	's/IF NOT FOUND OR EXISTS \(SELECT FROM execution e/IF NOT FOUND OR EXISTS (SELECT FROM execution e JOIN org ON false/'
+mutant "an hour that is repeated counts once in every schedule" schedule.t functions/trigger.sql \
+	's/cardinality\(p_hours\) < 24/true/'
+mutant "a session takes a key from another" keys.t functions/session_keys.sql \
+	's/ELSIF v_owner IS NOT NULL THEN/ELSIF false THEN/'
+mutant "a key that was freed is given again" keys.t functions/session_keys.sql \
+	"s/WHERE NOT coalesce\(s.keys_told, '\[\]'\) \? k LIMIT 16/LIMIT 16/"
+
+executions() { mutant "$1" execution.t functions/execution.sql "$2"; }
+# within NAME SED: changes one function only.
+within() { printf '/^CREATE OR REPLACE FUNCTION %s\\(/,/^END/{%s}' "$1" "$2"; }
+executions "the word of any attempt counts" \
+	"$(within execution_told 's/ AND x.attempt = p_attempt//')"
+executions "the loss of any attempt counts" \
+	"$(within execution_lost 's/ AND x.attempt = p_attempt//')"
+executions "what has ended is lost" \
+	"$(within execution_lost 's/NOT execution_is_over\(x.state\) AND //')"
+executions "a start that failed counts twice" \
+	"$(within execution_not_given 's/x.attempt = p_attempt AND //')"
+executions "any generation gets an attempt" 's/ AND generation = p_generation$//'
+executions "a wrapper that is being stopped gets an attempt" \
+	"s/AND state = 'owns_wrapper' AND generation = p_generation$/AND generation = p_generation/"
+executions "what is given again is another attempt" \
+	's/e.attempt \+ \(e.generation IS NULL\)::int/e.attempt + 1/'
+executions "what was cancelled is given" 's/AND e.cancel_at IS NULL AND NOT/AND NOT/'
+executions "another attempt does not wait" 's/ AND e.due_at <= clock_timestamp\(\)\)$/)/'
+executions "the pause has no bound" 's/least\(60, 2/least(86400, 2/'
+executions "a late word leaves the loss" 's/x.attempts := x.attempts - \(-1\);/NULL;/'
+executions "one that was cancelled is lost" \
+	's/WHEN over AND x.cancel_at IS NOT NULL/WHEN false/'
+executions "what has ended keeps its command" \
+	"$(within execution_told 's/, work_sealed = NULL//')"
+executions "a sleep ends what waits" \
+	"s/AND \(NEW.state <> 'asleep' OR e.generation IS NOT NULL\);/;/"
+executions "a session is deleted with its first execution" \
+	"$(within execution_clean_up "s/e.state IN \('queued', 'running'\)/false/")"
+executions "a task's id is looked up without its lock" 's/PERFORM pg_advisory_xact_lock/PERFORM concat/'
+executions "a task's id is for every request" "s/IF x.hash <> p->>'hash' THEN/IF false THEN/"
+executions "a task's id finds the execution of another org" \
+	"s/WHERE e.tenant = p->>'tenant' AND e.task_id/WHERE e.task_id/"
+executions "a session of another org is found" "s/ AND t.tenant = p->>'tenant' FOR KEY SHARE/ FOR KEY SHARE/"
+executions "one that comes overtakes those that wait" 's/ OR v_waiting > 0 / /'
+executions "a worker gives what another host has" "s/ AND b.host = p->>'host'\)/)/"
+executions "an org has those of all orgs" \
+	"s/WHERE e.tenant = s.tenant AND e.state IN/WHERE e.state IN/"
+executions "an org has any number" "s/IF n >= \(p->>'orgMost'\)::bigint THEN/IF false THEN/"
+executions "a refused request is of any attempt" 's/ AND u.exceeded_at >= x.given_at//'
+executions "a lost wrapper keeps what waited in it" \
+	"$(within executions_lost 's/LOOP$/LIMIT 1 LOOP/')"
+executions "a loss counts for other generations" \
+	"$(within executions_lost 's/ AND e.generation = p_generation//')"
+mutant "one overtakes another that waits for its next attempt" execution.t statements/execution.sql \
+	'/^-- name: executions_to_give/,/;$/s/ AND e.due_at > clock_timestamp\(\)/ AND false/'
+mutant "one org's executions come first" execution.t statements/execution.sql \
+	's/ORDER BY due_ms > 0, row_number\(\) .*, due_ms,/ORDER BY due_ms,/'
+mutant "executions are given in any order" execution.t statements/execution.sql \
+	'/^-- name: executions_to_give/,/;$/s/ORDER BY created_at, id/ORDER BY id/'
+
+artifacts() { mutant "$1" artifact.t functions/artifact.sql "$2"; }
+artifacts "an org keeps any number of bytes" 's/IF v_quota > 0 AND/IF false AND/'
+artifacts "two ends at once exceed what an org may keep" \
+	's/(FROM artifact_use WHERE tenant = x.tenant) FOR NO KEY UPDATE/\1/'
+artifacts "what others keep counts" \
+	's/SELECT bytes INTO v_has FROM artifact_use WHERE tenant = x.tenant FOR NO KEY UPDATE/SELECT sum(bytes) INTO v_has FROM artifact_use/'
+artifacts "what is forgotten counts" 's/THEN -1 ELSE 1 END/THEN 0 ELSE 1 END/'
+artifacts "an org is told the sum of all" \
+	's/SELECT bytes FROM artifact_use WHERE tenant = p_tenant/SELECT sum(bytes) FROM artifact_use/'
+artifacts "a suggestion is made of what other orgs use" \
+	's/WHERE x.tenant = p_tenant AND x.agent_type/WHERE x.agent_type/'
+artifacts "a suggestion is made of what a limit ended" "s/ AND x.state = 'succeeded'$//"
+artifacts "a suggestion is made of what is long past" "s/interval '30 days'/interval '3000 days'/"
+artifacts "a day has its last execution only" 's/executions = d.executions \+ 1/executions = 1/'
+mutant "files are forgotten before their time" artifact.t statements/artifact.sql \
+	'/^-- name: artifacts_forget/,/;$/s/make_interval\(days => \$1::int\)/make_interval(days => $1::int - 1)/'
+mutant "changes are not counted" webhook.t functions/quota.sql \
+	's/IF v_turn > v_at \+ c_most \* c_pause THEN/IF false THEN/'
 
 tell_all
 done_testing

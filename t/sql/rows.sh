@@ -62,6 +62,12 @@ box() { # ID
 	q "SELECT state, incarnation, epoch FROM sandbox WHERE id = 'ses-$1'"
 }
 
+# statement FILE NAME: its text in sql/statements, as SQL_DIR has it.
+statement() {
+	awk -v name="$2" '$1 == "--" && $2 == "name:" { on = $3 == name } on && !/^--/' \
+		"${SQL_DIR:-$top_srcdir/sql}/statements/$1.sql"
+}
+
 make_tenants() {
 	must "INSERT INTO org (id) VALUES ('acme'), ('other');
 		INSERT INTO api_key (id, tenant, org, user_id, scope, hash) VALUES

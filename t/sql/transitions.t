@@ -49,7 +49,8 @@ words() { # PREFIX TABLE COLUMN
 	allowed "$2" "$3" | sed "s/^/$1|/"
 }
 is "$({ words session session state && words lease lease state &&
-	words sandbox sandbox state && words isolation session isolation; } | LC_ALL=C sort)" \
+	words sandbox sandbox state && words isolation session isolation &&
+	words execution execution state; } | LC_ALL=C sort)" \
 	"$(in_c states)" "the same words for states in C and in the database"
 
 done_testing

@@ -16,6 +16,7 @@
 #include "agent/run/helper.h"
 #include "common/clock.h"
 #include "common/mem.h"
+#include "web/attachment.h"
 
 enum {
 	/* a smaller archive is complete before the answer begins */
@@ -132,7 +133,7 @@ api_archive_get(struct call *c, struct err *e)
 	if (rawpath_of(c, "archive.read", path, e) < 0 ||
 	    wanted_format(c, &f, e) < 0)
 		return -1;
-	rawpath_attach(c, path, f->suffix);
+	attachment_name(c, path, f->suffix);
 	argv[2] = f->name;
 	if (split_path(path, &argv[3], e) < 0)
 		return -1;

@@ -54,7 +54,7 @@ add_output(json_t *context, const char *name, const struct buf *b)
 	size_t n = b->len < CONTEXT_OUTPUT_MAX ? b->len : CONTEXT_OUTPUT_MAX;
 
 	json_object_set_new(context, name,
-	    request_string(n > 0 ? b->data + b->len - n : "", n));
+	    json_bytes(n > 0 ? b->data + b->len - n : "", n));
 	return n < b->len;
 }
 

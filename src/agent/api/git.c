@@ -130,7 +130,7 @@ set_failure_context(struct call *c, const struct checkout *k,
 	    json_lossy(k->target), "exitCode", o->how.exit_code);
 
 	json_object_set_new(context, "stderr",
-	    request_string(o->said.len > 0 ? o->said.data : "", o->said.len));
+	    json_bytes(o->said.len > 0 ? o->said.data : "", o->said.len));
 	if (e->code == CODE_GIT_NETWORK_ERROR)
 		json_object_set_new(context, "suggestion",
 		    json_string(UNREACHABLE));
@@ -152,7 +152,7 @@ reply_cloned(struct call *c, const struct checkout *k,
 	/* a clone at a tag or a single commit is on no branch */
 	if (o->branch.len > 0)
 		json_object_set_new(body, "branch",
-		    request_string(o->branch.data, o->branch.len));
+		    json_bytes(o->branch.data, o->branch.len));
 	else
 		json_object_set_new(body, "branch",
 		    json_string(asked != NULL ? asked : "unknown"));

@@ -18,6 +18,7 @@
 #include "agent/run/activity.h"
 #include "common/clock.h"
 #include "common/mem.h"
+#include "web/attachment.h"
 
 enum { CHUNK = 256 * 1024, MODE_TEXT_MAX = 8, REMOVE_MS = 10 * 60 * 1000 };
 
@@ -179,7 +180,7 @@ api_raw_get(struct call *c, struct err *e)
 	fd = open_regular(path, &st, e);
 	if (fd < 0)
 		return -1;
-	rawpath_attach(c, path, "");
+	attachment_name(c, path, "");
 	/* caches may keep it, but must revalidate it before each use */
 	call_header(c, "Cache-Control", "private, no-cache");
 	activity_begin(ACTIVITY_STREAMS);

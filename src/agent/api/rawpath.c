@@ -1,7 +1,6 @@
-/* rawpath.c: finds the file that a URL names, and gives a download its name. */
+/* rawpath.c: finds the file that a URL names. */
 #include "agent/api/rawpath.h"
 
-#include <ctype.h>
 #include <string.h>
 
 #include "agent/api/request.h"
@@ -13,32 +12,7 @@ rawpath_of(struct call *c, const char *operation, char out[FILES_PATH_MAX],
 	const char *path = strchr(c->path + 1, '/');
 
 	request_context(c,
-	    json_pack("{s:o, s:s}", "path", request_string(path, strlen(path)),
+	    json_pack("{s:o, s:s}", "path", json_bytes(path, strlen(path)),
 		"operation", operation));
 	return files_resolve("/", path, out, e);
-}
-
-void
-rawpath_attach(struct call *c, const char *path, const char *suffix)
-{
-	auto_buf struct buf value = { 0 };
-	size_t end = strlen(path), begin;
-
-	while (end > 0 && path[end - 1] == '/')
-		end--;
-	for (begin = end; begin > 0 && path[begin - 1] != '/'; begin--)
-		;
-	buf_str(&value, "attachment; filename*=UTF-8''");
-	if (begin == end)
-		buf_str(&value, "root");
-	for (; begin < end; begin++) {
-		unsigned char ch = (unsigned char)path[begin];
-
-		if (isalnum(ch) || ch == '.' || ch == '-' || ch == '_')
-			buf_add(&value, &ch, 1);
-		else
-			buf_fmt(&value, "%%%02X", ch);
-	}
-	buf_str(&value, suffix);
-	call_header(c, "Content-Disposition", value.data);
 }

@@ -1,5 +1,5 @@
 /*
- * rawpath.h: finds the file that a URL names, and gives a download its name.
+ * rawpath.h: finds the file that a URL names.
  */
 #ifndef SANDLEASE_AGENT_API_RAWPATH_H
 #define SANDLEASE_AGENT_API_RAWPATH_H
@@ -16,12 +16,5 @@
  */
 int rawpath_of(struct call *c, const char *operation, char out[FILES_PATH_MAX],
     struct err *e) MUST_CHECK;
-
-/*
- * Adds Content-Disposition: a browser shall save bytes of a sandbox, and never
- * show them as a page of our site.  The name is the path's last segment and
- * `suffix`.
- */
-void rawpath_attach(struct call *c, const char *path, const char *suffix);
 
 #endif

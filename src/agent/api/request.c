@@ -314,18 +314,6 @@ request_write_text(struct call *c, const char *data, size_t len)
 	}
 }
 
-json_t *
-request_string(const char *data, size_t len)
-{
-	auto_buf struct buf text = { 0 };
-
-	buf_str(&text, "\"");
-	utf8_json(&text, data, len);
-	buf_str(&text, "\"");
-	return json_loadb(text.data, text.len, JSON_DECODE_ANY | JSON_ALLOW_NUL,
-	    NULL);
-}
-
 bool
 request_session_end(struct call *c, json_t *more)
 {

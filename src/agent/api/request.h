@@ -76,7 +76,4 @@ void request_add_ignored(struct call *c, struct buf *to);
  */
 bool request_session_end(struct call *c, json_t *more);
 
-/* Makes a JSON string of any bytes. */
-json_t *request_string(const char *data, size_t len);
-
 #endif

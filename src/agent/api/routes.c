@@ -90,6 +90,7 @@ static const struct route ROUTES[] = {
 	{ "POST",   "/api/execute/stream",      STREAM, api_execute_stream, .hold = RUNS, .fields = COMMAND ",background,encoding" },
 	{ "GET",    "/api/executions",          0,      api_execution_list },
 	{ "DELETE", "/api/executions/:id",      0,      api_execution_cancel },
+	{ "GET",    "/api/attempts/:id/stream", STREAM, api_attempt_stream   },
 	{ "POST",   "/api/process/start",       0,      api_process_start, .hold = RUNS, .fields = "command,sessionId,origin,processId,timeoutMs,env,cwd,encoding,autoCleanup,stdin" },
 	{ "GET",    "/api/process/list",        0,      api_process_list     },
 	{ "DELETE", "/api/process/kill-all",    0,      api_process_kill_all },

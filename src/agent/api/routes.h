@@ -26,6 +26,7 @@ int api_execute(struct call *c, struct err *e);
 int api_execute_stream(struct call *c, struct err *e);
 int api_execution_list(struct call *c, struct err *e);
 int api_execution_cancel(struct call *c, struct err *e);
+int api_attempt_stream(struct call *c, struct err *e);
 int api_process_start(struct call *c, struct err *e);
 int api_process_list(struct call *c, struct err *e);
 int api_process_get(struct call *c, struct err *e);

@@ -35,23 +35,6 @@ static struct {
 /* ---- running */
 
 static void
-keep_tail(const char *data, size_t len)
-{
-	struct buf *t = &setup.tail;
-
-	if (len > SETUP_TAIL_MAX) {
-		data += len - SETUP_TAIL_MAX;
-		len = SETUP_TAIL_MAX;
-	}
-	buf_add(t, data, len);
-	if (t->len > SETUP_TAIL_MAX) {
-		memmove(t->data, t->data + t->len - SETUP_TAIL_MAX,
-		    SETUP_TAIL_MAX);
-		t->len = SETUP_TAIL_MAX;
-	}
-}
-
-static void
 keep_output(void *ctx, int which, const char *data, size_t len)
 {
 	size_t room, n;
@@ -63,7 +46,7 @@ keep_output(void *ctx, int which, const char *data, size_t len)
 	n = len < room ? len : room;
 	if (n > 0)
 		buf_add(&setup.head, data, n);
-	keep_tail(data, len);
+	buf_add_tail(&setup.tail, data, len, SETUP_TAIL_MAX);
 	setup.bytes += (int64_t)len;
 	if (n > 0)
 		pthread_cond_broadcast(&setup.moved);
@@ -161,7 +144,7 @@ clean_text(const char *data, size_t len)
 	for (size_t i = 0; i < len; i++)
 		if (clean.data[i] == '\0')
 			clean.data[i] = '?';
-	return request_string(clean.data, len);
+	return json_bytes(clean.data, len);
 }
 
 static void

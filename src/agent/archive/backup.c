@@ -10,6 +10,7 @@
 
 #include "agent/archive/backup_internal.h"
 #include "agent/archive/ignored.h"
+#include "agent/files/secret_list.h"
 #include "agent/files/temp_file.h"
 #include "common/mem.h"
 
@@ -120,16 +121,26 @@ add_excludes(struct buf *to, const json_t *excludes)
 	buf_add(to, "", 1);
 }
 
-/* Omits the wrapper's own files, which are not the tenant's. */
+static void
+add_path(struct buf *to, const struct backup *b, const char *path)
+{
+	const char *below = files_below(path, b->dir);
+
+	if (below != NULL)
+		buf_add(to, below, strlen(below) + 1);
+}
+
+/* Omits the wrapper's own files, and secret ones of executions. */
 static void
 add_ours(struct buf *to, const struct backup *b)
 {
-	for (size_t i = 0; b->ours[i] != NULL; i++) {
-		const char *path = files_below(b->ours[i], b->dir);
+	auto_buf struct buf secret = { 0 };
 
-		if (path != NULL)
-			buf_add(to, path, strlen(path) + 1);
-	}
+	for (size_t i = 0; b->ours[i] != NULL; i++)
+		add_path(to, b, b->ours[i]);
+	secret_list_read_all(&secret);
+	for (size_t at = 0; at < secret.len; at += strlen(secret.data + at) + 1)
+		add_path(to, b, secret.data + at);
 }
 
 /* Write errors are ignored: wait_for_both() reports a packer that has died. */

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "agent/files/glob.h"
+#include "common/glob.h"
 #include "common/mem.h"
 
 /* `itself`: the root itself is allowed, too, not only paths below it. */

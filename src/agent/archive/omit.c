@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "agent/files/files.h"
-#include "agent/files/glob.h"
+#include "common/glob.h"
 #include "common/mem.h"
 
 enum { PIECE = 64 * 1024 };
@@ -44,12 +44,11 @@ append_item(const char ***list, size_t *count, const char *one)
 }
 
 void
-omit_read(struct omit *o, int fd)
+omit_parse(struct omit *o)
 {
 	bool paths = false;
 	char *end, *next;
 
-	read_all(&o->text, fd);
 	end = o->text.data + o->text.len;
 	for (char *one = o->text.data; one < end; one = next) {
 		size_t len = strlen(one);
@@ -67,6 +66,13 @@ omit_read(struct omit *o, int fd)
 	if (o->path_count > 0)
 		qsort(o->paths, o->path_count, sizeof(*o->paths),
 		    compare_items);
+}
+
+void
+omit_read(struct omit *o, int fd)
+{
+	read_all(&o->text, fd);
+	omit_parse(o);
 }
 
 bool

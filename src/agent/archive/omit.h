@@ -28,6 +28,9 @@ struct omit {
  */
 void omit_read(struct omit *o, int fd);
 
+/* The same with items that are in o->text already. */
+void omit_parse(struct omit *o);
+
 /* Whether the backup omits `path`, which is relative to its directory. */
 bool omit_has(const struct omit *o, const char *path);
 

@@ -14,6 +14,7 @@
 
 #include "agent/archive/omit.h"
 #include "agent/files/files.h"
+#include "agent/files/secret_list.h"
 #include "common/mem.h"
 #include "common/str.h"
 
@@ -38,8 +39,9 @@ struct packing {
 	struct archive_entry_linkresolver *links; /* by device and inode */
 	int64_t written;                          /* of the current file */
 	const struct omit *omit;                  /* or NULL */
-	const char *without; /* omits this and temporary files; or NULL */
-	bool exact;          /* times to the nanosecond */
+	/* omits this path, temporary files and, by whole paths, `omit`; or NULL */
+	const char *without;
+	bool exact; /* times to the nanosecond */
 };
 
 /* A piece of a file; holes lie between pieces. */
@@ -200,9 +202,9 @@ is_omitted(const struct packing *p, struct archive_entry *entry)
 
 	if (path == NULL)
 		return false;
-	if (p->without != NULL &&
-	    (str_equal(path, p->without) || is_unfinished(path)))
-		return true;
+	if (p->without != NULL)
+		return str_equal(path, p->without) || is_unfinished(path) ||
+		    omit_has(p->omit, path);
 	return p->omit != NULL && str_starts(path, "./") &&
 	    omit_has(p->omit, path + 2);
 }
@@ -341,14 +343,32 @@ backup_main(const char *format)
 	    (const char *const[]){ ".", NULL }, NULL);
 }
 
+/* Secret files of executions that run, relative to the root. */
+static void
+list_secrets(struct omit *out)
+{
+	auto_buf struct buf paths = { 0 };
+
+	buf_add(&out->text, "", 1); /* no patterns */
+	secret_list_read_all(&paths);
+	for (size_t at = 0; at < paths.len; at += strlen(paths.data + at) + 1)
+		if (paths.data[at] == '/')
+			buf_add(&out->text, paths.data + at + 1,
+			    strlen(paths.data + at));
+	omit_parse(out);
+}
+
 int
 snapshot_export_main(void)
 {
 	static const char *const NAMES[] = { "workspace", "home/user", NULL };
+	auto_omit struct omit secret = { 0 };
 
+	list_secrets(&secret);
 	/* omits the process records: a new session has other processes */
 	return run_packing(&(struct packing){ .format = format_of("tar"),
 			       .without = "home/user/.local/state/sandlease",
+			       .omit = &secret,
 			       .exact = true },
 	    NAMES, PACK_MARK);
 }

@@ -43,6 +43,8 @@
 	ROW(LOCK_PROCESS, "process", "process/process.c",                     \
 	    "background processes")                                           \
 	ROW(LOCK_PTY, "pty", "pty/pty.c", "terminals")                        \
+	ROW(LOCK_ATTEMPT, "attempt", "attempt/shared.c",                      \
+	    "attempts of executions")                                         \
 	ROW(LOCK_CONTEXT, "context", "code/context.c", "code contexts")       \
 	ROW(LOCK_SHELL, "shell", "shell/shell.c", "persistent shells")        \
 	ROW(LOCK_INTERRUPT, "interrupt", "run/interrupt.c",                   \

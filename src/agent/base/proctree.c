@@ -141,6 +141,20 @@ read_table(struct proc_table *t)
 }
 
 int64_t
+proctree_cpu_us(pid_t pid)
+{
+	const uint64_t us_per_second = 1000000;
+	char name[16], text[STAT_MAX];
+	uint64_t ticks;
+
+	snprintf(name, sizeof(name), "/proc/%d", (int)pid);
+	if (!read_stat(AT_FDCWD, name, text) || parse_cpu(text, &ticks) < 0)
+		return 0;
+	return (
+	    int64_t)(ticks * us_per_second / (uint64_t)sysconf(_SC_CLK_TCK));
+}
+
+int64_t
 proctree_cpu_ms(void)
 {
 	DIR *d = opendir("/proc");

@@ -20,7 +20,7 @@
 /* For tenant code.  Sandlease's own processes have more: see program.c. */
 enum { FILES_MAX = 4096 };
 
-enum stage { STAGE_SETUP, STAGE_CWD, STAGE_EXEC };
+enum stage { STAGE_SETUP, STAGE_JOIN, STAGE_CWD, STAGE_EXEC };
 
 /* Sent by the child when it could not execute the program. */
 struct failure {
@@ -50,6 +50,25 @@ limit_files(void)
 	}
 }
 
+static void
+limit_cpu(int64_t seconds)
+{
+	struct rlimit r = { (rlim_t)seconds, (rlim_t)seconds };
+
+	if (seconds > 0)
+		setrlimit(RLIMIT_CPU, &r);
+}
+
+/* The child has one thread, which is all that "0" means in v1. */
+static bool
+join_groups(const struct spawn *s)
+{
+	for (size_t i = 0; i < s->join_count; i++)
+		if (write(s->join[i], "0", 1) != 1)
+			return false;
+	return true;
+}
+
 static bool
 enter_cwd(const struct spawn *s)
 {
@@ -70,6 +89,7 @@ exec_program(const struct spawn *s, int report)
 	struct failure f = { STAGE_SETUP, 0 };
 	enum { MORE = 3, REPORT, ASIDE };
 	int more = s->more > 0 ? fcntl(s->more, F_DUPFD, ASIDE) : -1;
+	int joined = join_groups(s) ? 0 : errno;
 
 	/* report, in, out and err may be 3 or 4, which are set below */
 	report = fcntl(report, F_DUPFD, ASIDE);
@@ -84,7 +104,10 @@ exec_program(const struct spawn *s, int report)
 	reset_signals();
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	limit_files();
-	if (s->terminal && ioctl(0, TIOCSCTTY, 0) < 0) {
+	limit_cpu(s->cpu_seconds);
+	if (joined != 0) {
+		f = (struct failure){ STAGE_JOIN, joined };
+	} else if (s->terminal && ioctl(0, TIOCSCTTY, 0) < 0) {
 		f.error = errno;
 	} else if (!enter_cwd(s)) {
 		f = (struct failure){ STAGE_CWD, errno };
@@ -122,6 +145,8 @@ explain_failure(const struct spawn *s, const struct failure *f, struct err *e)
 		return err_set(e, ERR_INVALID, CODE_BAD_CWD,
 		    "Failed to change directory to %s", s->cwd);
 	errno = f->error;
+	if (f->stage == STAGE_JOIN)
+		return err_errno(e, "cannot join the group of the run");
 	err_errno(e, "cannot run %s", s->argv[0]);
 	e->code = CODE_COMMAND_EXECUTION_ERROR;
 	return -1;
@@ -185,11 +210,20 @@ spawn_text(const char *text, size_t len, struct err *e)
 int
 spawn_wait(struct child *c)
 {
+	struct rusage ignored;
+
+	return spawn_wait_usage(c, &ignored);
+}
+
+int
+spawn_wait_usage(struct child *c, struct rusage *r)
+{
 	int status = 0;
 	pid_t got;
 
+	*r = (struct rusage){ 0 };
 	do {
-		got = waitpid(c->pid, &status, 0);
+		got = wait4(c->pid, &status, 0, r);
 	} while (got < 0 && errno == EINTR);
 	if (c->pidfd >= 0)
 		close(take_fd(&c->pidfd));

@@ -11,6 +11,8 @@
 #define SANDLEASE_AGENT_BASE_SPAWN_H
 
 #include <stddef.h>
+#include <stdint.h>
+#include <sys/resource.h>
 #include <sys/types.h>
 
 #include "common/err.h"
@@ -23,6 +25,10 @@ struct spawn {
 	int in, out, err; /* borrowed */
 	int more;         /* the program's descriptor 3, borrowed; 0: none */
 	bool terminal;    /* make `in` the controlling terminal */
+	/* files of cgroups that the program joins before it runs; borrowed */
+	const int *join;
+	size_t join_count;
+	int64_t cpu_seconds; /* limit of each process; 0: none */
 };
 
 /* A child process that has not been waited for yet. */
@@ -48,6 +54,8 @@ int spawn_text(const char *text, size_t len, struct err *e) MUST_CHECK;
 
 /* Waits for the child's end; returns its status as in sh (128 + signal). */
 int spawn_wait(struct child *c);
+/* The same; *r is its use of resources, with the children it waited for. */
+int spawn_wait_usage(struct child *c, struct rusage *r);
 
 /* spawn_wait()'s status: "exit code 139 (signal 11, Segmentation fault)". */
 enum { SPAWN_HOW_MAX = 80 };

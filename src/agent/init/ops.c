@@ -12,6 +12,7 @@
 #include "agent/init/disk_usage.h"
 #include "agent/init/freezer.h"
 #include "agent/init/init.h"
+#include "agent/init/load.h"
 #include "agent/init/markers.h"
 #include "agent/init/network.h"
 #include "common/clock.h"
@@ -227,6 +228,36 @@ op_usage(struct init *in, struct op_request *r, struct err *e)
 	in->measuring = pid;
 	init_conn_free(r->conn);
 	return 0;
+}
+
+/* ---- processes */
+
+/* Takes the load; null: there is no such cell. */
+static int
+answer_load(struct op_request *r, json_t *load)
+{
+	auto_json json_t *reply =
+	    json_pack("{s:b, s:o}", "ok", 1, "load", load);
+
+	init_answer(r->conn, reply);
+	return 0;
+}
+
+static int
+op_load(struct init *in, struct op_request *r, struct err *e)
+{
+	(void)in;
+	(void)e;
+	return answer_load(r, load_below(getpid()));
+}
+
+static int
+op_cell_load(struct init *in, struct cell *c, struct op_request *r,
+    struct err *e)
+{
+	(void)in;
+	(void)e;
+	return answer_load(r, c != NULL ? load_below(c->pid) : json_null());
 }
 
 /* Signals the cell's first process, which stops or continues all others. */
@@ -448,6 +479,8 @@ static const struct op OPS[] = {
 	SANDBOX("list", op_list),
 	SANDBOX("launch", op_launch),
 	SANDBOX("usage", op_usage),
+	SANDBOX("load", op_load),
+	CELL("cell_load", LOOKS, op_cell_load),
 	CELL("look", LOOKS, op_look),
 	CELL("seal", LOOKS, op_seal),
 	CELL("term", UP_TO, op_term),
@@ -464,11 +497,17 @@ static const struct op OPS[] = {
 	CELL("setup", EXACT, op_forward),
 	CELL("keep", EXACT, op_forward),
 	CELL("status", EXACT, op_forward),
+	CELL("keys", EXACT, op_forward),
 	CELL("interrupt", EXACT, op_forward),
 	CELL("interrupt_shell", EXACT, op_forward),
 	CELL("expose", EXACT, op_forward),
 	CELL("unexpose", EXACT, op_forward),
 	CELL("ws_bounce", EXACT, op_forward),
+	CELL("attempt_put", EXACT, op_forward),
+	CELL("attempt_ask", EXACT, op_forward),
+	CELL("attempt_cancel", EXACT, op_forward),
+	CELL("attempt_read", EXACT, op_forward),
+	CELL("attempt_kept", EXACT, op_forward),
 };
 /* clang-format on */
 

@@ -2,22 +2,19 @@
 #include "agent/process/store.h"
 
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/files/record.h"
 #include "common/json.h"
 #include "common/mem.h"
 
-enum { RECORD_MAX = 64 * 1024, LOOKED_AT_MAX = 10000, KILLED = 128 + 9 };
+enum { LOOKED_AT_MAX = 10000, KILLED = 128 + 9 };
 
-#define RECORD ".json"
 #define LOG ".log"
-#define NEW ".new"
 
 const char *const PROCESS_STATUS_NAMES[] = { "running", "completed", "failed",
 	"killed", "error", NULL };
@@ -40,31 +37,13 @@ process_store_is_id(const char *id)
 static void
 path_of(const char *id, const char *suffix, char out[PROCESS_PATH_MAX])
 {
-	snprintf(out, PROCESS_PATH_MAX, "%s/%s%s", PROCESS_DIR, id, suffix);
-}
-
-/* Called before every write: the tenant may remove the directory any time. */
-static void
-make_dir(void)
-{
-	char path[PROCESS_PATH_MAX];
-
-	if (!str_copy(path, sizeof(path), PROCESS_DIR) ||
-	    mkdir(path, 0700) == 0 || errno != ENOENT)
-		return;
-	for (char *at = strchr(path + 1, '/'); at != NULL;
-	     at = strchr(at + 1, '/')) {
-		*at = '\0';
-		(void)mkdir(path, 0700);
-		*at = '/';
-	}
-	(void)mkdir(path, 0700);
+	record_path(PROCESS_DIR, id, suffix, out);
 }
 
 void
 process_store_log(const char *id, char out[PROCESS_PATH_MAX])
 {
-	make_dir();
+	record_dir(PROCESS_DIR);
 	path_of(id, LOG, out);
 }
 
@@ -81,7 +60,8 @@ process_store_bytes(const char *id)
 void
 process_store_remove(const char *id)
 {
-	static const char *const ALL[] = { RECORD, LOG, NEW };
+	static const char *const ALL[] = { RECORD_SUFFIX, LOG,
+		RECORD_NEW_SUFFIX };
 	char path[PROCESS_PATH_MAX];
 
 	for (size_t i = 0; i < ARRAY_LEN(ALL); i++) {
@@ -103,19 +83,8 @@ process_store_write(const struct process_record *r)
 		PROCESS_STATUS_NAMES[r->end.status], "exitCode",
 		r->end.exit_code, "timedOut", (int)r->end.timed_out, "end",
 		r->end.at);
-	auto_free char *text = json_text(all);
-	char path[PROCESS_PATH_MAX], final[PROCESS_PATH_MAX];
-	auto_fd int fd = -1;
 
-	make_dir();
-	path_of(r->id, NEW, path);
-	path_of(r->id, RECORD, final);
-	(void)unlink(path);
-	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-	    0600);
-	if (fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text) ||
-	    rename(path, final) < 0)
-		(void)unlink(path);
+	record_write(PROCESS_DIR, r->id, all);
 }
 
 /* ---- reading */
@@ -183,21 +152,10 @@ decode_record(const json_t *body, struct process_record *r)
 static bool
 read_record(const char *id, struct process_record *r)
 {
-	auto_free char *text = xmalloc(RECORD_MAX);
-	auto_json json_t *body = NULL;
-	char path[PROCESS_PATH_MAX];
-	auto_fd int fd = -1;
-	struct stat st;
-	struct err e;
-	ssize_t n;
+	auto_json json_t *body = record_read(PROCESS_DIR, id);
 
 	*r = (struct process_record){ 0 };
-	path_of(id, RECORD, path);
-	fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-	    (n = read(fd, text, RECORD_MAX)) <= 0 ||
-	    json_parse(text, (size_t)n, &body, &e) < 0 ||
-	    !decode_record(body, r))
+	if (body == NULL || !decode_record(body, r))
 		return false;
 	if (r->end.status == PROCESS_RUNNING)
 		/* the old wrapper's end killed all processes of the cell */
@@ -241,7 +199,7 @@ load_file(const char *name, struct process_record **all, size_t *count)
 		return;
 	if (!read_record(id, &r)) {
 		process_store_remove(id);
-	} else if (str_equal(suffix, RECORD)) {
+	} else if (str_equal(suffix, RECORD_SUFFIX)) {
 		*all = xrealloc(*all, (*count + 1) * sizeof(**all));
 		(*all)[*count] = r;
 		(*all)[(*count)++].command = TAKE(r.command);

@@ -14,6 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "agent/files/record.h"
 #include "agent/shell/shell.h"
 #include "common/clock.h"
 #include "common/str.h"
@@ -25,7 +26,7 @@
 enum {
 	PROCESS_ID_MAX = 129,
 	PROCESS_COMMAND_MAX = 8192, /* bytes of the command in a record */
-	PROCESS_PATH_MAX = 512
+	PROCESS_PATH_MAX = RECORD_PATH_MAX
 };
 
 enum process_status {

@@ -12,6 +12,7 @@ static _Thread_local bool probing;
 static atomic_llong limit_at; /* the latest time limit of running work */
 static atomic_llong served;
 static int64_t (*also_running)(void);
+static int64_t (*_Atomic also_limit)(void);
 
 void
 activity_probe(bool on)
@@ -99,11 +100,20 @@ activity_limit(int64_t deadline_ms)
 		;
 }
 
+void
+activity_also_limit(int64_t (*deadline_ms)(void))
+{
+	atomic_store(&also_limit, deadline_ms);
+}
+
 int64_t
 activity_limit_ms(void)
 {
+	int64_t (*also)(void) = atomic_load(&also_limit);
+	int64_t at = atomic_load(&limit_at), other = also != NULL ? also() : 0;
+
 	return activity_count(ACTIVITY_RUNNING) > 0
-	    ? clock_left_ms(atomic_load(&limit_at))
+	    ? clock_left_ms(at > other ? at : other)
 	    : 0;
 }
 

@@ -46,6 +46,8 @@ int64_t activity_served(void);
  */
 void activity_limit(int64_t deadline_ms);
 int64_t activity_limit_ms(void);
+/* Sets the callback that tells the latest deadline of other running work. */
+void activity_also_limit(int64_t (*deadline_ms)(void));
 
 /* Milliseconds since the last activity_touch(), also while work runs. */
 int64_t activity_quiet_ms(void);

@@ -99,7 +99,7 @@ shell_proc_alone(const struct buf *script, const struct shell_proc_place *at,
     struct child *c, struct err *e)
 {
 	int64_t seq;
-	auto_free char **envp = envset_envp(&seq);
+	auto_free char **envp = envset_envp_with(at->env, &seq);
 	auto_fd int in = spawn_text(script->data, script->len, e);
 
 	if (in < 0)
@@ -111,7 +111,10 @@ shell_proc_alone(const struct buf *script, const struct shell_proc_place *at,
 			       .in = in,
 			       .out = at->out,
 			       .err = at->err,
-			       .more = at->input },
+			       .more = at->input,
+			       .join = at->join,
+			       .join_count = at->join_count,
+			       .cpu_seconds = at->cpu_seconds },
 	    c, e);
 }
 

@@ -42,7 +42,11 @@ struct shell_proc_place {
 	const char *cwd;
 	bool cwd_must; /* fail if cwd cannot be entered; else use $HOME or / */
 	int out, err;
-	int input; /* its descriptor 3; 0: none */
+	int input;         /* its descriptor 3; 0: none */
+	const json_t *env; /* checked variables, which win; NULL: none */
+	const int *join;   /* as in struct spawn */
+	size_t join_count;
+	int64_t cpu_seconds;
 };
 
 /* Starts a bash that runs `script` and exits. */

@@ -1,9 +1,9 @@
 /* news.c: decides which changes a watch tells its client, and when. */
 #include <sys/eventfd.h>
 
-#include "agent/files/glob.h"
 #include "agent/watch/internal.h"
 #include "common/clock.h"
+#include "common/glob.h"
 
 enum { HOLD_MAX_MS = 75 };
 

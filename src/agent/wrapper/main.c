@@ -7,6 +7,7 @@
 #include "agent/archive/pack.h"
 #include "agent/archive/snapshot_import.h"
 #include "agent/init/init.h"
+#include "agent/wrapper/keys.h"
 #include "agent/wrapper/wrapper.h"
 #include "common/log.h"
 #include "common/mem.h"
@@ -24,8 +25,9 @@ static const char USAGE[] =
     "       sandlease-agent keep\n"
     "       sandlease-agent receive BYTES SECONDS\n"
     "       sandlease-agent clone SECONDS\n"
+    "       sandlease-agent key [--] KEY\n"
     "       sandlease-agent --version\n"
-    "Started by Sandlease inside a sandbox; not by hand.\n";
+    "Started by Sandlease inside a sandbox; by hand only for `key`.\n";
 
 static bool
 take_fd_number(struct init_options *o, const char *value)
@@ -161,6 +163,19 @@ run_snapshot_import(const char *seconds)
 	return snapshot_import_main(s);
 }
 
+/* Without `--`, `key --help` would ask for a key of that name, and get it. */
+static int
+run_key(const char *key)
+{
+	return key[0] == '-' ? usage() : keys_main(key);
+}
+
+static int
+run_key_after(const char *dashes, const char *key)
+{
+	return str_equal(dashes, "--") ? keys_main(key) : usage();
+}
+
 /*
  * Opens missing descriptors 0 to 2: else a file that is opened later becomes
  * stdout or stderr, and output is written into it.
@@ -177,7 +192,7 @@ ensure_standard_fds(void)
 		close(fd);
 }
 
-/* `none`, `one` or `two`: the function for that number of arguments. */
+/* `none`, `one` and `two`: the function for that number of arguments. */
 static const struct command {
 	const char *name;
 	int (*none)(void);
@@ -192,6 +207,7 @@ static const struct command {
 	{ "keep", .none = snapshot_export_main },
 	{ "receive", .two = run_receive },
 	{ "clone", .one = run_snapshot_import },
+	{ "key", .one = run_key, .two = run_key_after },
 };
 
 int

@@ -7,6 +7,7 @@
 
 #include "agent/api/setup.h"
 #include "agent/archive/snapshot_export.h"
+#include "agent/attempt/attempt.h"
 #include "agent/base/proctree.h"
 #include "agent/base/serve.h"
 #include "agent/files/files.h"
@@ -19,6 +20,7 @@
 #include "agent/shell/envset.h"
 #include "agent/shell/exec.h"
 #include "agent/shell/shell.h"
+#include "agent/wrapper/keys.h"
 #include "agent/wrapper/trust.h"
 #include "agent/wrapper/wrapper.h"
 #include "agent/ws/door.h"
@@ -192,10 +194,21 @@ op_setup(struct op *op, json_t *reply, struct err *e)
 }
 
 static int
+op_keys(struct op *op, json_t *reply, struct err *e)
+{
+	json_t *keys = keys_asked();
+
+	(void)op, (void)e;
+	json_object_set_new(reply, "keys", keys != NULL ? keys : json_array());
+	return 0;
+}
+
+static int
 op_status(struct op *op, json_t *reply, struct err *e)
 {
 	int64_t run = activity_count(ACTIVITY_RUNNING);
 	int64_t streams = activity_count(ACTIVITY_STREAMS);
+	auto_json json_t *keys = keys_asked();
 
 	(void)e;
 	json_object_set_new(reply, "busy", json_boolean(run + streams > 0));
@@ -211,6 +224,8 @@ op_status(struct op *op, json_t *reply, struct err *e)
 	json_object_set_new(reply, "limitMs",
 	    json_integer(activity_limit_ms()));
 	json_object_set_new(reply, "served", json_integer(activity_served()));
+	json_object_set_new(reply, "keys",
+	    json_integer((json_int_t)json_array_size(keys)));
 	/* walks all of /proc: only if the host suspects a stuck session */
 	if (json_is_true(json_object_get(op->msg, "cpu")))
 		json_object_set_new(reply, "cpuMs",
@@ -337,6 +352,46 @@ op_snapshot_export(struct op *op, json_t *reply, struct err *e)
 	return snapshot_export_send(fd, e);
 }
 
+static int
+op_attempt_put(struct op *op, json_t *reply, struct err *e)
+{
+	return attempt_put(op->msg, &op->fds, reply, e);
+}
+
+static int
+op_attempt_ask(struct op *op, json_t *reply, struct err *e)
+{
+	auto_json json_t *keys = NULL;
+
+	if (attempt_ask(op->msg, reply, e) < 0)
+		return -1;
+	if (str_equal(json_str(reply, "state"),
+		ATTEMPT_STATE_NAMES[ATTEMPT_ENDED]))
+		keys = keys_asked();
+	if (keys != NULL)
+		json_object_set(reply, "keys", keys);
+	return 0;
+}
+
+static int
+op_attempt_cancel(struct op *op, json_t *reply, struct err *e)
+{
+	return attempt_cancel(op->msg, reply, e);
+}
+
+static int
+op_attempt_read(struct op *op, json_t *reply, struct err *e)
+{
+	return attempt_read(op->msg, &op->fds, reply, e);
+}
+
+static int
+op_attempt_kept(struct op *op, json_t *reply, struct err *e)
+{
+	(void)reply;
+	return attempt_kept(op->msg, e);
+}
+
 static const struct {
 	const char *name;
 	int (*run)(struct op *op, json_t *reply, struct err *e);
@@ -348,11 +403,17 @@ static const struct {
 	{ "setup", op_setup },
 	{ "keep", op_snapshot_export },
 	{ "status", op_status },
+	{ "keys", op_keys },
 	{ "interrupt", op_interrupt },
 	{ "interrupt_shell", op_interrupt_shell },
 	{ "expose", op_expose },
 	{ "unexpose", op_unexpose },
 	{ "ws_bounce", op_ws_bounce },
+	{ "attempt_put", op_attempt_put },
+	{ "attempt_ask", op_attempt_ask },
+	{ "attempt_cancel", op_attempt_cancel },
+	{ "attempt_read", op_attempt_read },
+	{ "attempt_kept", op_attempt_kept },
 };
 
 /* ---- dispatch */

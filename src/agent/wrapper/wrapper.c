@@ -11,10 +11,12 @@
 #include <unistd.h>
 
 #include "agent/api/routes.h"
+#include "agent/attempt/attempt.h"
 #include "agent/base/proctree.h"
 #include "agent/base/serve.h"
 #include "agent/cell/launch.h"
 #include "agent/cell/limits_view.h"
+#include "agent/files/secret_list.h"
 #include "agent/git/config.h"
 #include "agent/process/process.h"
 #include "agent/pty/pty.h"
@@ -23,6 +25,7 @@
 #include "agent/run/session_end.h"
 #include "agent/shell/envset.h"
 #include "agent/shell/shell.h"
+#include "agent/wrapper/keys.h"
 #include "agent/ws/door.h"
 #include "agent/ws/ws.h"
 #include "common/clock.h"
@@ -88,6 +91,7 @@ begin_serving(struct err *e)
 	shell_open(l.instance);
 	shell_on_delete(end_with_shell);
 	activity_also(pty_running);
+	keys_open(l.session);
 	routes_open(l.session);
 	gitconfig_write("/home/user/.gitconfig", l.git_name, l.git_email);
 	ws_open(l.session);
@@ -218,6 +222,7 @@ begin_leaving(struct leaving *l)
 		;
 	grace_ms = session_end_grace_ms();
 	l->begun = true;
+	attempt_leave();
 	l->kill_ms = grace_ms > 0 ? clock_ms() + grace_ms : 0;
 	ws_door_shut();
 }
@@ -272,6 +277,7 @@ wrapper_main(void)
 	mallopt(M_ARENA_MAX, 1);
 	mallopt(M_TRIM_THRESHOLD, 64 * 1024);
 	mallopt(M_MMAP_THRESHOLD, 64 * 1024);
+	secret_list_remove_all(); /* of a wrapper that was killed */
 	if (begin_serving(&e) < 0) {
 		auto_json json_t *msg = json_pack("{s:b, s:s, s:s}", "ok", 0,
 		    "code", code_word(CODE_LAUNCH_FAILED), "message", e.msg);
@@ -284,6 +290,8 @@ wrapper_main(void)
 	log_line(LOG_INFO, "serving", "version %s", PACKAGE_VERSION);
 	serve_ops(signal_fd);
 	process_settle();
+	attempt_settle();
+	secret_list_remove_all();
 	/* no exit handlers: other threads still run */
 	_exit(EXIT_SUCCESS);
 }

@@ -19,6 +19,8 @@ names_schema(const struct jfield *f)
 	return json_pack("{s:s, s:o}", "type", "string", "enum", names);
 }
 
+static json_t *object_schema(const struct jfield *rows, size_t count);
+
 static json_t *
 field_schema(const struct jfield *f)
 {
@@ -40,8 +42,10 @@ field_schema(const struct jfield *f)
 		s = names_schema(f);
 		break;
 	case J_OBJ:
-		s = json_pack("{s:s, s:I}", "type", "object", "maxProperties",
-		    (json_int_t)f->max);
+		s = f->members != NULL
+		    ? object_schema(f->members, *f->member_count)
+		    : json_pack("{s:s}", "type", "object");
+		json_object_set_new(s, "maxProperties", json_integer(f->max));
 		break;
 	case J_ARR:
 		s = json_pack("{s:s, s:I, s:{s:s}}", "type", "array",
@@ -58,25 +62,24 @@ field_schema(const struct jfield *f)
 }
 
 static json_t *
-body_schema(const struct route *r)
+object_schema(const struct jfield *rows, size_t count)
 {
 	json_t *props = json_object(), *required = json_array();
 	json_t *s;
 
-	for (size_t i = 0; i < *r->body_count; i++) {
-		json_object_set_new(props, r->body[i].name,
-		    field_schema(&r->body[i]));
-		if ((r->body[i].flags & J_REQUIRED) != 0)
+	for (size_t i = 0; i < count; i++) {
+		json_object_set_new(props, rows[i].name,
+		    field_schema(&rows[i]));
+		if ((rows[i].flags & J_REQUIRED) != 0)
 			json_array_append_new(required,
-			    json_string(r->body[i].name));
+			    json_string(rows[i].name));
 	}
 	s = json_pack("{s:s, s:b, s:o}", "type", "object",
 	    "additionalProperties", 0, "properties", props);
 	if (json_array_size(required) > 0)
 		json_object_set(s, "required", required);
 	json_decref(required);
-	return json_pack("{s:{s:{s:o}}}", "content", "application/json",
-	    "schema", s);
+	return s;
 }
 
 /* Makes "/v1/sessions/{id}" of "/v1/sessions/:id"; adds its parameters. */
@@ -112,7 +115,9 @@ operation_schema(const struct route *r, json_t *params)
 	    "application/problem+json: type, title, status, detail, code, retryable, traceId, errors");
 
 	if (r->body != NULL)
-		json_object_set_new(op, "requestBody", body_schema(r));
+		json_object_set_new(op, "requestBody",
+		    json_pack("{s:{s:{s:o}}}", "content", "application/json",
+			"schema", object_schema(r->body, *r->body_count)));
 	if (r->access != ACCESS_NONE)
 		json_object_set_new(op, "security",
 		    json_pack("[{s:[]}, {s:[]}]", "bearer", "apiKey"));

@@ -15,6 +15,7 @@
 #include "api/org_share.h"
 #include "api/serve/disk_watch.h"
 #include "api/serve/starts.h"
+#include "api/serve/webhooks.h"
 #include "api/serve/worker.h"
 #include "api/stream/stream.h"
 #include "common/channel.h"
@@ -45,6 +46,7 @@ static const struct task {
 } TASKS[] = {
 	{ "watch", watch_run },
 	{ "starts", starts_run },
+	{ "webhooks", webhooks_run },
 };
 
 struct child {

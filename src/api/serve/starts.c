@@ -1,16 +1,12 @@
-/* starts.c: runs the process that continues starts without a client. */
+/* starts.c: the process that goes on with starts and executions without a client. */
 #include "api/serve/starts.h"
 
-#include <stdlib.h>
-#include <sys/prctl.h>
-#include <unistd.h>
-
-#include "api/child.h"
+#include "api/serve/follow.h"
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
-#include "common/str.h"
 #include "control/control.h"
+#include "control/execution_control.h"
 #include "control/start.h"
 #include "store/listen.h"
 
@@ -20,12 +16,7 @@
  * read again: one tenant with many starts must not delay the starts of others
  * that came later.
  */
-enum {
-	LOOK_MS = 5000,
-	ROUND_MS = 1000,
-	BETWEEN_MS = 100,
-	AGAIN_US = 900 * 1000
-};
+enum { LOOK_MS = 5000, ROUND_MS = 1000, BETWEEN_MS = 100 };
 
 /* Continues due starts; *next_ms is when (by clock_ms()) to look again. */
 static int
@@ -45,6 +36,32 @@ move_starts_on(struct control *ctl, const volatile sig_atomic_t *stopping,
 	return 0;
 }
 
+/* Gives the executions that are due; *next_ms as above. */
+static int
+give_executions(struct control *ctl, const volatile sig_atomic_t *stopping,
+    int64_t *next_ms, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+	int64_t end_ms = clock_ms() + ROUND_MS, began_ms = clock_ms();
+
+	if (STORE_RUN(ctl->store, STMT_EXECUTIONS_DUE, &r, e,
+		ctl->conf->host_name) < 0)
+		return -1;
+	for (size_t i = 0; i < rows_count(r) && !*stopping; i++) {
+		int64_t due_ms = began_ms + rows_int(r, i, "due_ms");
+		struct err why = { 0 };
+
+		if (due_ms > began_ms || clock_left_ms(end_ms) == 0) {
+			*next_ms = due_ms < *next_ms ? due_ms : *next_ms;
+			break;
+		}
+		if (execution_deliver(ctl, rows_text(r, i, "session_id"), 0,
+			&why) < 0)
+			log_err(LOG_INFO, "execution_deliver", &why);
+	}
+	return 0;
+}
+
 /* Listens before the first look, so that no notification is missed. */
 static int
 follow_starts(const struct conf *conf, struct store *store,
@@ -59,6 +76,7 @@ follow_starts(const struct conf *conf, struct store *store,
 		return -1;
 	while (!*stopping)
 		if (move_starts_on(&ctl, stopping, &next_ms, e) < 0 ||
+		    give_executions(&ctl, stopping, &next_ms, e) < 0 ||
 		    listen_wait(store, -1, next_ms, &why, e) < 0)
 			return -1;
 	return 0;
@@ -67,21 +85,10 @@ follow_starts(const struct conf *conf, struct store *store,
 int
 starts_run(const struct conf *conf)
 {
-	static const struct store_options OPTIONS = { "sandlease-starts",
-		5000 };
-	struct store *store = store_new(conf->database, &OPTIONS);
-	const volatile sig_atomic_t *stopping = child_signals();
-	char last[ERR_MSG_MAX] = "";
-	struct err e = { 0 };
+	static const struct follower FOLLOWER = { .process = "sandlease-start",
+		.log = "starts",
+		.store = { "sandlease-starts", 5000 },
+		.follow = follow_starts };
 
-	prctl(PR_SET_NAME, "sandlease-start");
-	while (!*stopping && follow_starts(conf, store, stopping, &e) < 0) {
-		if (!str_equal(e.msg, last)) /* once, not with every try */
-			log_err(LOG_WARN, "starts", &e);
-		str_copy(last, sizeof(last), e.msg);
-		store_disconnect(store);
-		usleep(AGAIN_US);
-	}
-	store_free(store);
-	return EXIT_SUCCESS;
+	return follow_run(conf, &FOLLOWER);
 }

@@ -53,12 +53,12 @@ v1_aliases_delete(struct call *c, struct err *e)
 	struct control *ctl = app_control(c, e);
 	const char *id = call_var(c, "id");
 	auto_json json_t *none = json_array();
-	char key[KEY_LEN_MAX + 1];
+	char key[CORRELATION_KEY_MAX + 1];
 	bool one;
 
 	if (ctl == NULL || call_query(c, "key", key, sizeof(key), &one, e) < 0)
 		return -1;
-	if (one && !key_is_good(key))
+	if (one && !correlation_is_key(key))
 		return err_field(e, "key",
 		    "must be a printable string of 1 to 255 bytes");
 	if (session_control_set_keys(ctl, id, app_of(c)->who.tenant,

@@ -1,28 +1,7 @@
 /* classes.c: lists classes, network presets and profiles for a create. */
-#include <string.h>
-
 #include "api/app.h"
 #include "api/v1/handlers.h"
-
-/* Answers {name: [...]} with the column `json` of each row. */
-static int
-reply_list(struct call *c, const struct rows *r, const char *name,
-    struct err *e)
-{
-	auto_json json_t *list = json_array(), *reply = NULL;
-
-	for (size_t i = 0; i < rows_count(r); i++) {
-		const char *text = rows_text(r, i, "json");
-		json_t *one = NULL;
-
-		if (json_parse(text, strlen(text), &one, e) < 0)
-			return -1;
-		json_array_append_new(list, one);
-	}
-	reply = json_pack("{s:O}", name, list);
-	call_reply(c, 200, reply);
-	return 0;
-}
+#include "api/v1/reply_rows.h"
 
 int
 v1_classes(struct call *c, struct err *e)
@@ -31,7 +10,7 @@ v1_classes(struct call *c, struct err *e)
 
 	if (STORE_RUN(app_of(c)->store, STMT_CLASSES_KNOWN, &r, e) < 0)
 		return -1;
-	return reply_list(c, r, "classes", e);
+	return reply_rows(c, "classes", r, e);
 }
 
 int
@@ -41,7 +20,7 @@ v1_presets(struct call *c, struct err *e)
 
 	if (STORE_RUN(app_of(c)->store, STMT_PRESETS_KNOWN, &r, e) < 0)
 		return -1;
-	return reply_list(c, r, "presets", e);
+	return reply_rows(c, "presets", r, e);
 }
 
 int
@@ -52,5 +31,5 @@ v1_profiles(struct call *c, struct err *e)
 	if (STORE_RUN(app_of(c)->store, STMT_PROFILES_KNOWN, &r, e,
 		app_of(c)->who.tenant) < 0)
 		return -1;
-	return reply_list(c, r, "profiles", e);
+	return reply_rows(c, "profiles", r, e);
 }

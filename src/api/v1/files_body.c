@@ -84,10 +84,13 @@ check_content(const json_t *file, size_t i, struct err *e)
 }
 
 static int
-check_members(const json_t *file, size_t i, struct err *e)
+check_members(const json_t *file, size_t i, unsigned flags, struct err *e)
 {
 	static const char *const KNOWN[] = { "path", "content", "contentBase64",
-		"mode" };
+		"mode", "secret" };
+	const size_t count =
+	    ARRAY_LEN(KNOWN) - ((flags & FILES_SECRET) == 0 ? 1 : 0);
+	const json_t *secret = json_object_get(file, "secret");
 	const char *key;
 	json_t *v;
 
@@ -98,12 +101,17 @@ check_members(const json_t *file, size_t i, struct err *e)
 		char field[ERR_FIELD_MAX];
 		bool known = false;
 
-		for (size_t k = 0; k < ARRAY_LEN(KNOWN); k++)
+		for (size_t k = 0; k < count; k++)
 			known |= str_equal(key, KNOWN[k]);
 		snprintf(field, sizeof(field), "files[%zu].%.30s", i, key);
 		if (!known)
 			return err_field(e, field, "is not a known field");
 	}
+	if (secret != NULL && !json_is_boolean(secret))
+		return refuse_file(e, i, "secret", "must be true or false");
+	if (json_is_true(secret) && json_object_get(file, "mode") != NULL)
+		return refuse_file(e, i, "mode",
+		    "of a secret file is 0600, and cannot be chosen");
 	return 0;
 }
 
@@ -240,7 +248,8 @@ check_parents(const json_t *seen, struct err *e)
 }
 
 int
-files_body_check(const json_t *files, int64_t *in_root, struct err *e)
+files_body_check(const json_t *files, unsigned flags, int64_t *in_root,
+    struct err *e)
 {
 	auto_json json_t *seen = json_object();
 	size_t i;
@@ -249,7 +258,7 @@ files_body_check(const json_t *files, int64_t *in_root, struct err *e)
 	*in_root = 0;
 	json_array_foreach((json_t *)(uintptr_t)files, i, f)
 	{
-		if (check_members(f, i, e) < 0 ||
+		if (check_members(f, i, flags, e) < 0 ||
 		    check_path(f, i, seen, in_root, e) < 0 ||
 		    check_content(f, i, e) < 0 || read_mode(f, i, e) < 0)
 			return -1;

@@ -21,10 +21,20 @@ handler_fn v1_usage;
 handler_fn v1_classes;
 handler_fn v1_presets;
 handler_fn v1_profiles, v1_profile_get, v1_profile_put, v1_profile_delete;
+handler_fn v1_session_execution_create, v1_execution_run, v1_execution_list,
+    v1_execution_get, v1_execution_cancel, v1_execution_logs,
+    v1_execution_stream, v1_execution_recording, v1_execution_artifacts,
+    v1_execution_days, v1_profile_suggestion;
+handler_fn v1_statistics, v1_statistics_history;
 handler_fn v1_snapshot_create, v1_snapshot_list, v1_snapshot_get,
     v1_snapshot_delete;
+handler_fn v1_triggers, v1_trigger_create, v1_trigger_get, v1_trigger_patch,
+    v1_trigger_delete;
 handler_fn v1_port_expose, v1_port_list, v1_port_remove, v1_port_rotate;
 handler_fn v1_ticket_create;
+handler_fn v1_webhook_list, v1_webhook_get, v1_webhook_create, v1_webhook_patch,
+    v1_webhook_delete, v1_webhook_deliveries, v1_webhook_test,
+    v1_webhook_redeliver;
 handler_fn container_port_expose, container_port_list, container_port_remove;
 
 extern const struct jfield LOGIN_FIELDS[];
@@ -33,9 +43,13 @@ extern const struct jfield ALIASES_FIELDS[];
 extern const size_t ALIASES_FIELD_COUNT;
 extern const struct jfield PROFILE_FIELDS[];
 extern const size_t PROFILE_FIELD_COUNT;
+extern const struct jfield TRIGGER_FIELDS[], TRIGGER_PATCH_FIELDS[];
+extern const size_t TRIGGER_FIELD_COUNT, TRIGGER_PATCH_FIELD_COUNT;
 extern const struct jfield PORT_FIELDS[];
 extern const size_t PORT_FIELD_COUNT;
 extern const struct jfield TICKET_FIELDS[];
 extern const size_t TICKET_FIELD_COUNT;
+extern const struct jfield WEBHOOK_FIELDS[], WEBHOOK_PATCH_FIELDS[];
+extern const size_t WEBHOOK_FIELD_COUNT, WEBHOOK_PATCH_FIELD_COUNT;
 
 #endif

@@ -1,7 +1,6 @@
 /* history.c: lists events of sessions, audit entries and reaper passes. */
 #include <inttypes.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "api/app.h"
 #include "api/gate/access.h"
@@ -36,22 +35,6 @@ release_page(struct history_page *p)
 }
 #define auto_page __attribute__((cleanup(release_page)))
 
-/* Reads a number of the query; without one *out keeps its value. */
-static int
-query_int(struct call *c, const char *name, int64_t min, int64_t max,
-    int64_t *out, struct err *e)
-{
-	char text[24];
-	bool given;
-
-	if (call_query(c, name, text, sizeof(text), &given, e) < 0)
-		return -1;
-	if (given && !str_to_int(text, min, max, out))
-		return err_field(e, name,
-		    "must be a number from %" PRId64 " to %" PRId64, min, max);
-	return 0;
-}
-
 /*
  * Reads the page's query; `from` is the parameter for its begin (default
  * p->next).
@@ -62,8 +45,8 @@ read_page(struct call *c, const char *from, struct history_page *p,
 {
 	int64_t limit = PAGE_DEFAULT;
 
-	if (query_int(c, from, 0, INT64_MAX, &p->next, e) < 0 ||
-	    query_int(c, "limit", 1, PAGE_MAX, &limit, e) < 0)
+	if (call_query_int(c, from, 0, INT64_MAX, &p->next, e) < 0 ||
+	    call_query_int(c, "limit", 1, PAGE_MAX, &limit, e) < 0)
 		return -1;
 	snprintf(p->from, sizeof(p->from), "%" PRId64, p->next);
 	snprintf(p->ask, sizeof(p->ask), "%" PRId64, limit + 1);
@@ -77,12 +60,11 @@ static int
 append_rows(struct history_page *p, const struct rows *r, struct err *e)
 {
 	for (size_t i = 0; i < rows_count(r) && i < p->limit; i++) {
-		const char *text = rows_text(r, i, "json");
 		json_t *entry = NULL;
 
 		if (rows_null(r, i, "id"))
 			continue;
-		if (json_parse(text, strlen(text), &entry, e) < 0)
+		if (rows_json(r, i, "json", &entry, e) < 0)
 			return -1;
 		json_array_append_new(p->list, entry);
 		p->next = rows_int(r, i, "id");
@@ -91,7 +73,7 @@ append_rows(struct history_page *p, const struct rows *r, struct err *e)
 }
 
 static void
-reply_page(struct call *c, const char *name, const struct history_page *p)
+reply_history(struct call *c, const char *name, const struct history_page *p)
 {
 	auto_json json_t *reply =
 	    json_pack("{s:O, s:I}", name, p->list, "next", (json_int_t)p->next);
@@ -188,7 +170,7 @@ v1_session_events(struct call *c, struct err *e)
 	int64_t seconds = 0;
 
 	if (read_page(c, "after", &p, e) < 0 ||
-	    query_int(c, "wait", 0, WAIT_MAX_S, &seconds, e) < 0 ||
+	    call_query_int(c, "wait", 0, WAIT_MAX_S, &seconds, e) < 0 ||
 	    list_events(c, &p, e) < 0)
 		return -1;
 	if (seconds > 0 && json_array_size(p.list) == 0) {
@@ -211,7 +193,7 @@ v1_session_events(struct call *c, struct err *e)
 		if (!waited)
 			call_header(c, "Retry-After", "1");
 	}
-	reply_page(c, "events", &p);
+	reply_history(c, "events", &p);
 	return 0;
 }
 
@@ -248,7 +230,7 @@ v1_audit(struct call *c, struct err *e)
 		p.from, severity, kind, p.ask) < 0 ||
 	    append_rows(&p, r, e) < 0)
 		return -1;
-	reply_page(c, "audit", &p);
+	reply_history(c, "audit", &p);
 	return 0;
 }
 

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "api/gate/sandbox_name.h"
+#include "api/v1/date.h"
 #include "api/v1/files_body.h"
 #include "api/v1/keys_body.h"
 #include "common/clock.h"
@@ -25,7 +26,8 @@ enum {
 	ENV_TEXT_MAX = 48 * 1024, /* must fit into one control message */
 	FILES_MAX = 100,
 	SLEEP_MAX_S = 30 * 86400,
-	RUN_MAX_S = 365 * 86400
+	RUN_MAX_S = 365 * 86400,
+	CONCURRENCY_MAX = 16
 };
 
 #define F(wire, member, type, lo, hi, help)                                    \
@@ -34,11 +36,11 @@ enum {
 /* clang-format off */
 const struct jfield CREATE_FIELDS[] = {
 	F("name", name, J_STR, 1, 128, "unique among the org's living sessions; the same name finds the same session"),
-	JFIELD("correlationKeys", struct create_body, correlation_keys, J_ARR, J_OF_STRINGS, 1, KEYS_GIVEN_MAX, "any of them finds the session it names; all of them name it from then on"),
+	JFIELD("correlationKeys", struct create_body, correlation_keys, J_ARR, J_OF_STRINGS, 1, CORRELATION_GIVEN_MAX, "any of them finds the session it names; all of them name it from then on"),
 	JFIELD_ENUM("isolation", struct create_body, isolation, 0, ISOLATION_NAMES, "a sandbox of its own, or the owner's shared one"),
 	F("class", class_name, J_STR, 1, 64, "only together with isolation: session"),
 	F("agentType", agent_type, J_STR, 1, AGENT_TYPE_MAX - 1, "what kind of agent works here; limits and network are those of its profile"),
-	F("limits", limits, J_OBJ, 0, 6, "{memoryMb, cpuSeconds, wallSeconds, networkRequests, pids, diskMb}: its own, instead of the profile's; at most the class's"),
+	JFIELD_OBJ("limits", struct create_body, limits, 0, 6, LIMITS_FIELDS, LIMITS_FIELD_COUNT, "{memoryMb, cpuSeconds, wallSeconds, networkRequests, pids, diskMb}: its own, instead of the profile's; at most the class's"),
 	F("labels", labels, J_OBJ, 0, LABELS_MAX, "strings to find it by"),
 	F("env", env, J_OBJ, 0, ENV_MAX, "environment of its commands; sealed, never returned"),
 	F("files", files, J_ARR, 0, FILES_MAX, "[{path, content | contentBase64, mode}], written before it is ready"),
@@ -49,6 +51,7 @@ const struct jfield CREATE_FIELDS[] = {
 	F("sleepAfter", sleep_after, J_STR, 2, 16, "the same as 30s, 10m or 2h"),
 	F("keepAlive", keep_alive, J_BOOL, 0, 0, "never sleeps by itself"),
 	F("maxRunSeconds", max_run_seconds, J_INT, 1, RUN_MAX_S, "put to sleep after so long, whatever happens"),
+	F("concurrency", concurrency, J_INT, 1, CONCURRENCY_MAX, "executions that run at once, 1 without it; others wait"),
 	F("suspend", suspend, J_BOOL, 0, 0, "sleep freezes it, memory and all, where the machine can"),
 	F("expiresAt", expires_at, J_STR, 1, 40, "RFC 3339, as 2030-01-31T12:00:00Z; deleted then, whatever happens"),
 	F("wakeOnPreview", wake_on_preview, J_BOOL, 0, 0, "a preview request wakes it"),
@@ -62,6 +65,7 @@ const struct jfield PATCH_FIELDS[] = {
 	JFIELD("sleepAfterSeconds", struct patch_body, sleep_after_seconds, J_INT, 0, 1, SLEEP_MAX_S, "idle time after which it sleeps"),
 	JFIELD("keepAlive", struct patch_body, keep_alive, J_BOOL, 0, 0, 0, "never sleeps by itself"),
 	JFIELD("maxRunSeconds", struct patch_body, max_run_seconds, J_INT, 0, 0, RUN_MAX_S, "put to sleep after so long; 0: no limit"),
+	JFIELD("concurrency", struct patch_body, concurrency, J_INT, 0, 1, CONCURRENCY_MAX, "executions that run at once"),
 	JFIELD("suspend", struct patch_body, suspend, J_BOOL, 0, 0, 0, "sleep freezes it where the machine can"),
 	JFIELD("wakeOnPreview", struct patch_body, wake_on_preview, J_BOOL, 0, 0, 0, "a preview request wakes it"),
 	JFIELD("expiresAt", struct patch_body, expires_at, J_STR, 0, 1, 40, "RFC 3339, as 2030-01-31T12:00:00Z; deleted then, whatever happens"),
@@ -125,8 +129,8 @@ check_strings(const json_t *o, const char *field, size_t max, bool names,
 	return 0;
 }
 
-static int
-check_env(const json_t *env, bool nulls, struct err *e)
+int
+body_check_env(const json_t *env, bool nulls, struct err *e)
 {
 	auto_free char *text = NULL;
 
@@ -164,43 +168,15 @@ read_sleep_after(struct create_body *b, struct err *e)
 	return 0;
 }
 
-/* "Z", or an offset that PostgreSQL accepts: up to 15:59 either way. */
-static bool
-is_zone(const char *s)
-{
-	int64_t hours, minutes;
-	char text[3] = "";
-
-	if (str_equal(s, "Z"))
-		return true;
-	if (strlen(s) != 6 || (s[0] != '+' && s[0] != '-') || s[3] != ':')
-		return false;
-	memcpy(text, s + 1, 2);
-	return str_made_of(text, "0123456789", 2, 2) &&
-	    str_to_int(text, 0, 15, &hours) &&
-	    str_made_of(s + 4, "0123456789", 2, 2) &&
-	    str_to_int(s + 4, 0, 59, &minutes);
-}
-
 static int
 check_expiry(const char *s, struct err *e)
 {
-	struct tm tm = { 0 }, day;
-	const char *rest;
 	time_t at;
 
 	if (s[0] == '\0')
 		return 0;
-	rest = strptime(s, "%Y-%m-%dT%H:%M:%S", &tm);
-	if (rest != NULL && *rest == '.')
-		rest += 1 + strspn(rest + 1, "0123456789");
-	day = tm;
-	at = timegm(&day);
-	/* timegm() has changed a day that the month does not have */
-	if (rest == NULL || !is_zone(rest) || day.tm_mday != tm.tm_mday ||
-	    day.tm_sec != tm.tm_sec)
-		return err_field(e, "expiresAt",
-		    "must be a date of RFC 3339, such as 2030-01-31T12:00:00Z");
+	if (date_check(s, "expiresAt", &at, e) < 0)
+		return -1;
 	/* one day more for zone offsets: the database checks exactly */
 	if (at < time(NULL) - 86400)
 		return err_field(e, "expiresAt", "is in the past");
@@ -242,28 +218,32 @@ check_base_url(const char *s, struct err *e)
 	return 0;
 }
 
-/*
- * Checks policy and secrets, and replaces them in `json`, which owns them, by
- * the form that is stored.
- */
-static int
-check_network(json_t *json, const json_t **network, const json_t **secrets,
-    struct err *e)
+int
+body_check_network(json_t *json, const json_t **network, struct err *e)
 {
 	json_t *named = NULL;
 
-	if (*network != NULL && !json_is_null(*network)) {
-		if (network_check(*network, "network", &named, e) < 0)
-			return -1;
-		json_object_set_new(json, "network", named);
-		*network = named;
-	}
-	if (*secrets != NULL) {
-		if (secrets_check(*secrets, "secrets", &named, e) < 0)
-			return -1;
-		json_object_set_new(json, "secrets", named);
-		*secrets = named;
-	}
+	if (*network == NULL || json_is_null(*network))
+		return 0;
+	if (network_check(*network, "network", &named, e) < 0)
+		return -1;
+	json_object_set_new(json, "network", named);
+	*network = named;
+	return 0;
+}
+
+/* The same for secrets. */
+static int
+check_secrets(json_t *json, const json_t **secrets, struct err *e)
+{
+	json_t *named = NULL;
+
+	if (*secrets == NULL)
+		return 0;
+	if (secrets_check(*secrets, "secrets", &named, e) < 0)
+		return -1;
+	json_object_set_new(json, "secrets", named);
+	*secrets = named;
 	return 0;
 }
 
@@ -301,10 +281,11 @@ create_body_read(struct call *c, struct create_body *b, json_t **json,
 	    read_sleep_after(b, e) < 0 || check_expiry(b->expires_at, e) < 0 ||
 	    check_base_url(b->base_url, e) < 0 ||
 	    keys_check(b->correlation_keys, "correlationKeys", e) < 0 ||
-	    check_env(b->env, false, e) < 0 ||
-	    check_network(*json, &b->network, &b->secrets, e) < 0 ||
+	    body_check_env(b->env, false, e) < 0 ||
+	    body_check_network(*json, &b->network, e) < 0 ||
+	    check_secrets(*json, &b->secrets, e) < 0 ||
 	    (b->limits != NULL && limits_check(b->limits, "limits", e) < 0) ||
-	    files_body_check(b->files, &b->files_in_root, e) < 0)
+	    files_body_check(b->files, 0, &b->files_in_root, e) < 0)
 		return -1;
 	if (b->labels != NULL &&
 	    check_strings(b->labels, "labels", 255, false, false, e) < 0)
@@ -333,8 +314,9 @@ patch_body_read(struct call *c, struct patch_body *b, json_t **json,
 		0 ||
 	    check_expiry(b->expires_at, e) < 0 ||
 	    check_base_url(b->base_url, e) < 0 ||
-	    check_env(b->env, true, e) < 0 ||
-	    check_network(*json, &b->network, &b->secrets, e) < 0)
+	    body_check_env(b->env, true, e) < 0 ||
+	    body_check_network(*json, &b->network, e) < 0 ||
+	    check_secrets(*json, &b->secrets, e) < 0)
 		return -1;
 	if (b->labels != NULL)
 		return check_strings(b->labels, "labels", 255, false, true, e);
@@ -353,6 +335,7 @@ patch_spec(const struct patch_body *b)
 		    b->sleep_after_seconds > 0, false },
 		{ "maxRunSeconds", b->max_run_seconds, b->max_run_seconds >= 0,
 		    false },
+		{ "concurrency", b->concurrency, b->concurrency > 0, false },
 		{ "keepAlive", b->keep_alive, b->keep_alive >= 0, true },
 		{ "suspend", b->suspend, b->suspend >= 0, true },
 		{ "wakeOnPreview", b->wake_on_preview, b->wake_on_preview >= 0,
@@ -387,6 +370,7 @@ create_changes(const struct create_body *b)
 		    b->sleep_given ? b->sleep_after_seconds : 0,
 		.max_run_seconds =
 		    b->max_run_seconds > 0 ? b->max_run_seconds : -1,
+		.concurrency = b->concurrency,
 		.keep_alive = b->keep_alive,
 		.suspend = b->suspend,
 		.wake_on_preview = b->wake_on_preview,
@@ -411,17 +395,26 @@ request_hash(const struct call *c, const json_t *body,
 }
 
 int
-wait_deadline(struct call *c, int64_t *deadline_ms, struct err *e)
+wait_seconds(struct call *c, int64_t *seconds, struct err *e)
 {
 	char text[16];
-	int64_t seconds = WAIT_DEFAULT_S;
 	bool present;
 
 	if (call_query(c, "wait", text, sizeof(text), &present, e) < 0)
 		return -1;
-	if (present && !str_to_int(text, 0, WAIT_MAX_S, &seconds))
+	if (present && !str_to_int(text, 0, WAIT_MAX_S, seconds))
 		return err_field(e, "wait", "must be 0 to %d seconds",
 		    WAIT_MAX_S);
+	return 0;
+}
+
+int
+wait_deadline(struct call *c, int64_t *deadline_ms, struct err *e)
+{
+	int64_t seconds = WAIT_DEFAULT_S;
+
+	if (wait_seconds(c, &seconds, e) < 0)
+		return -1;
 	*deadline_ms = app_deadline(c, seconds * 1000);
 	return 0;
 }

@@ -32,6 +32,7 @@ struct create_body {
 	bool sleep_given;
 	int64_t sleep_after_seconds;
 	int64_t max_run_seconds; /* 0: no limit */
+	int64_t concurrency;     /* 0: not given */
 	const json_t *labels;
 	const json_t *env;
 	const json_t *files;
@@ -48,6 +49,7 @@ extern const size_t CREATE_FIELD_COUNT;
 struct patch_body {
 	int64_t sleep_after_seconds;
 	int64_t max_run_seconds; /* -1: not given; 0: remove the limit */
+	int64_t concurrency;     /* 0: not given */
 	int keep_alive;
 	int suspend;
 	int wake_on_preview;
@@ -88,6 +90,16 @@ int create_body_read(struct call *c, struct create_body *b, json_t **json,
 int patch_body_read(struct call *c, struct patch_body *b, json_t **json,
     struct err *e) MUST_CHECK;
 
+/* Checks names and values of `env`; `nulls`: null removes a variable. */
+int body_check_env(const json_t *env, bool nulls, struct err *e) MUST_CHECK;
+
+/*
+ * Checks a policy, and replaces it in `json`, which owns it, by the form that is
+ * stored.
+ */
+int body_check_network(json_t *json, const json_t **network, struct err *e)
+    MUST_CHECK;
+
 /* Whether `host`, with or without a port, is localhost: http is allowed. */
 bool host_is_local(const char *host);
 
@@ -101,6 +113,9 @@ json_t *create_changes(const struct create_body *b);
 /* Hashes method, path, X-Sandbox-Name and body, for Idempotency-Key. */
 void request_hash(const struct call *c, const json_t *body,
     char out[TOKEN_HASH_HEX_MAX]);
+
+/* Reads ?wait=; *seconds stays as it is without one. */
+int wait_seconds(struct call *c, int64_t *seconds, struct err *e) MUST_CHECK;
 
 /* The deadline that ?wait= asks for. */
 int wait_deadline(struct call *c, int64_t *deadline_ms, struct err *e)

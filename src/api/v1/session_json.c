@@ -193,12 +193,11 @@ session_json_ports(struct call *c, struct control *ctl, const char *id,
 		return err_set(e, ERR_NOT_FOUND, CODE_SESSION_NOT_FOUND,
 		    "there is no such session");
 	for (size_t i = 0; i < rows_count(r); i++) {
-		const char *text = rows_text(r, i, "json");
 		json_t *port = NULL;
 
 		if (rows_null(r, i, "json"))
 			continue;
-		if (json_parse(text, strlen(text), &port, e) < 0)
+		if (rows_json(r, i, "json", &port, e) < 0)
 			return -1;
 		json_array_append_new(list, port);
 		if (show_port(ctl, id, base.data, port, e) < 0)

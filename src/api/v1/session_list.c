@@ -28,21 +28,10 @@ split_label(char *label, const char **key, const char **value, struct err *e)
 	return 0;
 }
 
-static int
-refuse_state(struct err *e)
-{
-	auto_buf struct buf known = { 0 };
-
-	for (int i = SESSION_UNKNOWN + 1; SESSION_STATES[i] != NULL; i++)
-		buf_fmt(&known, "%s%s", known.len > 0 ? ", " : "",
-		    SESSION_STATES[i]);
-	return err_field(e, "state", "must be one of %s", known.data);
-}
-
 struct list_query {
 	char state[32];
 	char label[LABEL_MAX];
-	char key[KEY_LEN_MAX + 1];
+	char key[CORRELATION_KEY_MAX + 1];
 	const char *label_key, *label_value;
 	struct page page;
 };
@@ -53,18 +42,15 @@ read_list_query(struct call *c, struct list_query *q, struct err *e)
 	bool ignored, keyed;
 
 	*q = (struct list_query){ 0 };
-	if (call_query(c, "state", q->state, sizeof(q->state), &ignored, e) <
-		0 ||
+	if (call_query_word(c, "state", SESSION_STATES, q->state,
+		sizeof(q->state), e) < 0 ||
 	    call_query(c, "label", q->label, sizeof(q->label), &ignored, e) <
 		0 ||
 	    call_query(c, "correlationKey", q->key, sizeof(q->key), &keyed, e) <
 		0 ||
 	    page_read(c, &q->page, e) < 0)
 		return -1;
-	if (q->state[0] != '\0' &&
-	    state_session_parse(q->state) == SESSION_UNKNOWN)
-		return refuse_state(e);
-	if (keyed && !key_is_good(q->key))
+	if (keyed && !correlation_is_key(q->key))
 		return err_field(e, "correlationKey",
 		    "must be a printable string of 1 to 255 bytes");
 	return split_label(q->label, &q->label_key, &q->label_value, e);

@@ -1,10 +1,8 @@
 /* snapshots.c: serves the routes that create, list and delete snapshots. */
-#include <string.h>
-
 #include "api/app.h"
 #include "api/org_share.h"
 #include "api/v1/handlers.h"
-#include "api/v1/page.h"
+#include "api/v1/reply_rows.h"
 #include "api/v1/session_body.h"
 #include "api/v1/snapshot_body.h"
 #include "common/log.h"
@@ -88,21 +86,16 @@ reply_one(struct call *c, const char *id, int done, int pending, struct err *e)
 {
 	static const struct page ALL = { .at = "", .id = "", .ask = "1" };
 	auto_rows struct rows *r = NULL;
-	auto_json json_t *s = NULL;
-	const char *text;
+	int status;
 
 	if (read_settled(c, "", id, &ALL, &r, e) < 0)
 		return -1;
 	if (rows_count(r) == 0)
 		return err_set(e, ERR_NOT_FOUND, CODE_SNAPSHOT_NOT_FOUND,
 		    "there is no such snapshot");
-	text = rows_text(r, 0, "json");
-	if (json_parse(text, strlen(text), &s, e) < 0)
-		return -1;
-	call_reply(c,
-	    str_equal(rows_text(r, 0, "state"), "creating") ? pending : done,
-	    s);
-	return 0;
+	status =
+	    str_equal(rows_text(r, 0, "state"), "creating") ? pending : done;
+	return reply_row(c, status, r, e);
 }
 
 int
@@ -142,25 +135,13 @@ v1_snapshot_list(struct call *c, struct err *e)
 {
 	struct control *ctl = app_control(c, e);
 	auto_rows struct rows *r = NULL;
-	auto_json json_t *list = json_array(), *reply = NULL;
 	struct page p;
 
 	if (ctl == NULL || page_read(c, &p, e) < 0 ||
 	    check_session(c, ctl, e) < 0 ||
 	    read_settled(c, call_var(c, "id"), "", &p, &r, e) < 0)
 		return -1;
-	for (size_t i = 0; i < page_count(&p, r); i++) {
-		const char *text = rows_text(r, i, "json");
-		json_t *s = NULL;
-
-		if (json_parse(text, strlen(text), &s, e) < 0)
-			return -1;
-		json_array_append_new(list, s);
-	}
-	reply = json_pack("{s:O, s:o}", "snapshots", list, "nextCursor",
-	    page_next(&p, r));
-	call_reply(c, 200, reply);
-	return 0;
+	return reply_page(c, "snapshots", &p, r, e);
 }
 
 static int

@@ -182,7 +182,7 @@ static const struct command ROWS[] = {
 	{ "snapshot create", cmd_snapshot_create, "ID", "store a copy of a session's files", SNAPSHOT_CREATE },
 	{ "snapshot ls", cmd_snapshot_ls, "[ID]", "list snapshots, of all sessions or of one", SNAPSHOT_LS },
 	{ "snapshot rm", cmd_snapshot_rm, "SNAPSHOT...", "delete snapshots", NULL },
-	{ "stats", cmd_stats, "[ID...]", "print the limits of sessions, and how long they run", NULL },
+	{ "stats", cmd_stats, "[ID...]", "print what sessions use of their limits, and how long they run", NULL },
 	{ "usage", cmd_usage, "", "print the org's quotas, and their use", NULL },
 	{ "ssh-config", cmd_ssh_config, "ID", "print a Host entry for ssh, scp and editors", SSH_CONFIG },
 	{ "login", cmd_login, "[URL]", "store the service's URL, and a key for it", NULL, .offline = true },

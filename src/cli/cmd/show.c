@@ -1,4 +1,4 @@
-/* show.c: prints a session, and the limits of sessions. */
+/* show.c: prints a session. */
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -8,7 +8,6 @@
 #include "cli/network.h"
 #include "cli/show.h"
 #include "common/mem.h"
-#include "common/table.h"
 
 static int64_t
 number(const json_t *o, const char *key)
@@ -189,74 +188,4 @@ int
 cmd_show(struct cli *k, struct err *e)
 {
 	return each_session(k, show_one, e);
-}
-
-/* ---- stats */
-
-static const char *const STATS[] = { "ID", "NAME", "STATE", "CPU", "MEMORY",
-	"DISK", "PROCESSES", "RUNS", "ACTIVE" };
-
-struct stats {
-	const struct cli *cli;
-	struct table table;
-};
-
-static int
-add_stats(void *ctx, json_t *s, struct err *e)
-{
-	struct stats *t = ctx;
-	auto_buf struct buf cpu = { 0 }, memory = { 0 }, disk = { 0 };
-	auto_buf struct buf pids = { 0 };
-	char runs[SHOW_AGE_MAX], active[SHOW_AGE_MAX];
-	bool ready = str_equal(json_str(s, "state"), "ready");
-
-	(void)e;
-	if (t->cli->json) {
-		auto_json json_t *line =
-		    json_pack("{s:O, s:O, s:O, s:O?, s:O?}", "id",
-			json_object_get(s, "id"), "state",
-			json_object_get(s, "state"), "limits",
-			json_object_get(s, "limits"), "startedAt",
-			json_object_get(s, "startedAt"), "lastActivityAt",
-			json_object_get(s, "lastActivityAt"));
-
-		show_json(line);
-		return 0;
-	}
-	limit_text(s, 0, &cpu);
-	limit_text(s, 1, &memory);
-	limit_text(s, 2, &disk);
-	limit_text(s, 3, &pids);
-	show_age(ready ? json_str(s, "startedAt") : "", runs);
-	show_age(json_str(s, "lastActivityAt"), active);
-	table_add(&t->table,
-	    (const char *const[]){ json_str(s, "id"), json_str(s, "name"),
-		is_set(s, "busy") ? "busy" : json_str(s, "state"), cpu.data,
-		memory.data, disk.data, pids.data, runs, active });
-	return 0;
-}
-
-/* Prints limits, not use: the service does not report a session's use. */
-int
-cmd_stats(struct cli *k, struct err *e)
-{
-	struct stats t = { k, .table = { STATS, ARRAY_LEN(STATS), 1 } };
-	int rc = 0;
-
-	if (k->args.operands == 0)
-		rc = session_each(k->client, "", add_stats, &t, e);
-	for (int i = 0; rc == 0 && i < k->args.operands; i++) {
-		auto_json json_t *s = NULL;
-		char id[ID_MAX];
-
-		rc = session_find(k->client, k->args.operand[i], id, e);
-		if (rc == 0)
-			rc =
-			    session_call(k->client, "GET", id, "", NULL, &s, e);
-		if (rc == 0)
-			rc = add_stats(&t, s, e);
-	}
-	if (!k->json)
-		table_end(&t.table);
-	return rc;
 }

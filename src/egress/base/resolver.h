@@ -7,8 +7,8 @@
 #ifndef SANDLEASE_EGRESS_BASE_RESOLVER_H
 #define SANDLEASE_EGRESS_BASE_RESOLVER_H
 
+#include "common/address.h"
 #include "common/err.h"
-#include "egress/base/address.h"
 #include "egress/base/loop.h"
 
 enum {

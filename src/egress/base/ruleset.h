@@ -44,7 +44,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "egress/base/address.h"
+#include "common/address.h"
 
 enum {
 	RULESET_PORT = 3129,

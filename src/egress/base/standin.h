@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "common/address.h"
 #include "domain/network.h"
-#include "egress/base/address.h"
 
 enum { STANDINS_MAX = 4096 }; /* names of one session */
 

@@ -14,11 +14,11 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
+#include "common/address.h"
 #include "common/conf.h"
 #include "common/id.h"
 #include "common/json.h"
 #include "domain/network.h"
-#include "egress/base/address.h"
 #include "egress/base/loop.h"
 #include "egress/base/resolver.h"
 #include "egress/base/standin.h"

@@ -123,16 +123,12 @@ begin_connect(struct conn *c, const struct address *a)
 
 /*
  * The check is made here, for the address that connect() gets: a name may
- * resolve to another one each time.  Addresses of this machine are refused, as
- * private ones are: services of the host may trust it.
+ * resolve to another one each time.
  */
 static bool
 may_connect(const struct conn *c, const struct address *a)
 {
-	const struct address_list *exceptions = &c->of->of->exceptions;
-
-	return address_listed(a, exceptions) ||
-	    (address_allowed(a, exceptions) && !address_is_ours(a));
+	return address_may_connect(a, &c->of->of->exceptions);
 }
 
 static void

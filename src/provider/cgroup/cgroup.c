@@ -239,23 +239,33 @@ was_removed(const char *dir, int why)
 	return false;
 }
 
+int
+cgroup_explain_missing(const char *dir, int why, struct err *e)
+{
+	return was_removed(dir, why) ? err_set(e, ERR_BUSY, CODE_LEASE_CHANGED,
+					   "the session was stopped meanwhile")
+				     : -1;
+}
+
 static int
 open_cell_in(const struct cgroup_tree *t, const struct cgroup_hierarchy *h,
     const char *dir, const struct cgroup_limits *l, struct err *e)
 {
-	auto_free char *join = xasprintf("%s/%s", dir, t->ops->join);
+	auto_free char *leaf = xasprintf("%s/" CGROUP_CELL_MAIN, dir);
+	auto_free char *join = NULL;
 
 	if (cgroup_group_make(t, h, dir, l, e) == 0) {
-		int fd = open(join, O_WRONLY | O_CLOEXEC);
+		int fd;
 
+		/* left by a generation that had runs */
+		join = xasprintf("%s/%s", access(leaf, F_OK) == 0 ? leaf : dir,
+		    t->ops->join);
+		fd = open(join, O_WRONLY | O_CLOEXEC);
 		if (fd >= 0)
 			return fd;
 		err_errno(e, "%s", join);
 	}
-	return was_removed(dir, errno)
-	    ? err_set(e, ERR_BUSY, CODE_LEASE_CHANGED,
-		  "the session was stopped while it was being started")
-	    : -1;
+	return cgroup_explain_missing(dir, errno, e);
 }
 
 int
@@ -283,8 +293,8 @@ cgroup_cell_open(const struct cgroup_tree *t, const char *name,
 	return 0;
 }
 
-static int
-remove_dir(const char *path, int64_t deadline_ms, struct err *e)
+int
+cgroup_dir_remove(const char *path, int64_t deadline_ms, struct err *e)
 {
 	while (rmdir(path) < 0) {
 		if (errno == ENOENT)
@@ -297,23 +307,31 @@ remove_dir(const char *path, int64_t deadline_ms, struct err *e)
 	return 0;
 }
 
+bool
+cgroup_is_ours(const char *name)
+{
+	return str_equal(name, "init") || str_equal(name, CGROUP_CELL_MAIN) ||
+	    str_starts(name, CGROUP_CELL_PREFIX) ||
+	    str_starts(name, CGROUP_RUN_PREFIX);
+}
+
+/* Removes the group after all below it. */
 static int
-remove_box(const char *box, int64_t deadline_ms, struct err *e)
+remove_groups(const char *dir, int64_t deadline_ms, struct err *e)
 {
 	auto_names char **names = NULL;
 
-	if (file_names(AT_FDCWD, box, &names, e) < 0)
+	if (file_names(AT_FDCWD, dir, &names, e) < 0)
 		return -1;
 	for (char **n = names; *n != NULL; n++) {
-		auto_free char *leaf = xasprintf("%s/%s", box, *n);
+		auto_free char *below = xasprintf("%s/%s", dir, *n);
 
-		/* the others are control files, which vanish with the group */
-		if (!str_equal(*n, "init") && !str_starts(*n, "s-"))
-			continue;
-		if (remove_dir(leaf, deadline_ms, e) < 0)
+		/* control files vanish with the group */
+		if (cgroup_is_ours(*n) &&
+		    remove_groups(below, deadline_ms, e) < 0)
 			return -1;
 	}
-	return remove_dir(box, deadline_ms, e);
+	return cgroup_dir_remove(dir, deadline_ms, e);
 }
 
 int
@@ -324,10 +342,8 @@ cgroup_remove(const struct cgroup_tree *t, const char *name,
 		auto_free char *path = session != NULL
 		    ? cell_path(&t->at[i], name, session)
 		    : box_path(&t->at[i], name);
-		int rc = session != NULL ? remove_dir(path, deadline_ms, e)
-					 : remove_box(path, deadline_ms, e);
 
-		if (rc < 0)
+		if (remove_groups(path, deadline_ms, e) < 0)
 			return -1;
 	}
 	return 0;

@@ -2,9 +2,10 @@
  * cgroup.h: makes, limits, freezes and removes the cgroups of sandboxes and
  * cells, in v1 or v2, or does nothing where none is delegated to the service.
  *
- * <mount>/<root>/box/<sandbox> holds bwrap and init, .../s-<session> one cell.
- * In v2 bwrap and init are in a leaf .../init, because v2 allows processes in
- * leaves only.
+ * <mount>/<root>/box/<sandbox> holds bwrap and init, .../s-<session> one cell,
+ * and .../s-<session>/x-<run> one limited run in it.  v2 allows processes in
+ * leaves only: there bwrap and init are in a leaf .../init, and a cell that has
+ * had a run is in a leaf .../s-<session>/main.
  *
  * The sandbox has limits, and each cell has slightly lower ones: a cell that
  * asks for too much meets its own limit first and dies alone.  The processor is
@@ -59,17 +60,50 @@ struct cgroup_limits {
 	int64_t number[CGROUP__MAX];
 };
 
+/* A control file that becomes a meter of a run. */
+struct cgroup_meter {
+	enum cgroup_controller controller;
+	const char *file, *what, *key;
+	int64_t part;
+	bool written; /* opened for writing */
+};
+
+enum cgroup_gauge_what {
+	CGROUP_GAUGE_MEMORY,
+	CGROUP_GAUGE_MEMORY_IDLE, /* file cache that is given up first */
+	CGROUP_GAUGE_MEMORY_PEAK,
+	CGROUP_GAUGE_CPU_USER_US,
+	CGROUP_GAUGE_CPU_SYS_US,
+	CGROUP_GAUGE_THREADS,
+	CGROUP_GAUGE__MAX
+};
+
+/* A control file that tells what a group and those below it use. */
+struct cgroup_gauge {
+	enum cgroup_controller controller;
+	const char *file;
+	enum cgroup_gauge_what what;
+	const char *key; /* the number after it; "": the file's only number */
+	int64_t part;    /* the number is divided by it */
+};
+
 /* The differences between v1 and v2.  `dir` is the path of a group. */
 struct cgroup_ops {
 	const char *name;
 	const struct cgroup_row *rows;
 	size_t row_count;
+	const struct cgroup_meter *meters; /* not every kernel has each file */
+	size_t meter_count;
+	const struct cgroup_gauge *gauges; /* not every kernel has each file */
+	size_t gauge_count;
 	/* A process with one thread writes "0" to it to join a group. */
 	const char *join;
 	/* Where bwrap and init are, below the sandbox's group; "" in v1. */
 	const char *leaf;
 	/* Called before children of `dir` get limits. */
 	int (*prepare)(const char *dir, unsigned controllers, struct err *e);
+	/* Called before a cell `dir` gets groups of runs; idempotent. */
+	int (*split)(const char *dir, unsigned controllers, struct err *e);
 	/* Freezes or thaws all of `dir`; does nothing if it has no freezer. */
 	int (*freeze)(const char *dir, bool on, struct err *e);
 	/* The file that freezes a group, and the values to write. */
@@ -131,6 +165,15 @@ int cgroup_cell_open(const struct cgroup_tree *t, const char *name,
     int fds[PROVIDER_CELL_FDS_MAX], size_t *count, struct err *e) MUST_CHECK;
 
 /*
+ * Makes the groups of a run below its cell's, with their limits, and opens the
+ * files by which it joins and is measured.  "lease_changed": the cell is gone.
+ */
+int cgroup_run_open(const struct cgroup_tree *t, const char *name,
+    const struct run_spec *r, struct run_group *out, struct err *e) MUST_CHECK;
+int cgroup_run_remove(const struct cgroup_tree *t, const char *name,
+    const struct run_spec *r, int64_t deadline_ms, struct err *e) MUST_CHECK;
+
+/*
  * cgroup_cell_freezer() opens the file that freezes a cell; "cannot_suspend"
  * where there is none.  cgroup_cell_frozen() asks the kernel whether all
  * processes of the cell are frozen.
@@ -151,6 +194,24 @@ int cgroup_count(const struct cgroup_tree *t, const char *name,
     const char *session, size_t *count, struct err *e) MUST_CHECK;
 
 /*
+ * The same, with their threads and their processor time, that of children they
+ * have waited for included.  A child that nobody waits for takes its time along.
+ */
+struct cgroup_procs {
+	size_t count;
+	int64_t threads, user_us, sys_us;
+};
+int cgroup_procs(const struct cgroup_tree *t, const char *name,
+    const char *session, struct cgroup_procs *out, struct err *e) MUST_CHECK;
+
+/*
+ * Measures the processes of the sandbox or, if `session` is not NULL, of one
+ * cell.
+ */
+int cgroup_usage(const struct cgroup_tree *t, const char *name,
+    const char *session, struct usage *out, struct err *e) MUST_CHECK;
+
+/*
  * Freezes one cell, or thaws it; *done is false where there is no freezer, and
  * then nothing has happened.  Thawing a cell that is gone is success.
  */
@@ -169,11 +230,16 @@ int cgroup_remove(const struct cgroup_tree *t, const char *name,
 int cgroup_names(const struct cgroup_tree *t, char ***out, struct err *e)
     MUST_CHECK;
 
+/* Whether we make groups of that name; other names are control files. */
+bool cgroup_is_ours(const char *name);
+
 /*
  * Lists the names in a sandbox's group, NULL at the end.  Cells are those that
  * begin with CGROUP_CELL_PREFIX; the others are control files.
  */
 #define CGROUP_CELL_PREFIX "s-"
+#define CGROUP_CELL_MAIN "main"
+#define CGROUP_RUN_PREFIX "x-"
 int cgroup_cells(const struct cgroup_tree *t, const char *name, char ***out,
     struct err *e) MUST_CHECK;
 
@@ -191,6 +257,16 @@ void cgroup_job_remove(const struct cgroup_tree *t, const char *name);
 /* Lists the names of jobs' groups, and control files; NULL at the end. */
 int cgroup_job_names(const struct cgroup_tree *t, char ***out, struct err *e)
     MUST_CHECK;
+
+/* Removes one empty group; success if there is none. */
+int cgroup_dir_remove(const char *path, int64_t deadline_ms, struct err *e)
+    MUST_CHECK;
+
+/*
+ * For a call that found the group `dir` missing, by errno `why`: sets *e to
+ * "lease_changed" if the group was removed, because the session was stopped.
+ */
+int cgroup_explain_missing(const char *dir, int why, struct err *e);
 
 /* Makes the group `dir` in one hierarchy and sets its limits. */
 int cgroup_group_make(const struct cgroup_tree *t,

@@ -16,19 +16,25 @@
 
 enum { PROCS_MAX = 4 * 1024 * 1024, GROUPS_MAX = 64 * 1024 };
 
-typedef int visit_fn(int64_t pid, const char *name, size_t *count,
+typedef int visit_fn(int64_t pid, const char *name, struct cgroup_procs *sum,
     struct err *e);
 
 static int
-count_one(int64_t pid, const char *name, size_t *count, struct err *e)
+count_one(int64_t pid, const char *name, struct cgroup_procs *sum,
+    struct err *e)
 {
-	struct proc p;
+	struct proc_use u;
+	bool found;
 
 	(void)name;
-	if (proc_find(pid, &p, e) < 0)
+	if (proc_use(pid, &u, &found, e) < 0)
 		return -1;
-	if (p.pid != 0)
-		(*count)++;
+	if (!found)
+		return 0;
+	sum->count++;
+	sum->threads += u.threads;
+	sum->user_us += u.user_us;
+	sum->sys_us += u.sys_us;
 	return 0;
 }
 
@@ -52,7 +58,7 @@ is_inside(int64_t pid, const char *name, bool *out, struct err *e)
 }
 
 static int
-kill_one(int64_t pid, const char *name, size_t *count, struct err *e)
+kill_one(int64_t pid, const char *name, struct cgroup_procs *sum, struct err *e)
 {
 	auto_fd int fd = -1;
 	bool inside;
@@ -71,13 +77,13 @@ kill_one(int64_t pid, const char *name, size_t *count, struct err *e)
 	    syscall(SYS_pidfd_send_signal, fd, SIGKILL, NULL, 0) < 0 &&
 	    errno != ESRCH)
 		return err_errno(e, "kill %" PRId64, pid);
-	(*count)++;
+	sum->count++;
 	return 0;
 }
 
 static int
-visit_group(const char *dir, const char *name, visit_fn *visit, size_t *count,
-    struct err *e)
+visit_group(const char *dir, const char *name, visit_fn *visit,
+    struct cgroup_procs *sum, struct err *e)
 {
 	auto_free char *path = xasprintf("%s/cgroup.procs", dir);
 	auto_buf struct buf text = { 0 };
@@ -93,45 +99,58 @@ visit_group(const char *dir, const char *name, visit_fn *visit, size_t *count,
 		/* 0 is a process of another pid namespace: not ours */
 		if (!str_to_int(line, 1, INT32_MAX, &pid))
 			continue;
-		if (visit(pid, name, count, e) < 0)
+		if (visit(pid, name, sum, e) < 0)
 			return -1;
 	}
 	return 0;
 }
 
+/* The group and all below it. */
 static int
-visit_box(const char *box, const char *name, visit_fn *visit, size_t *count,
-    struct err *e)
+visit_groups(const char *dir, const char *name, visit_fn *visit,
+    struct cgroup_procs *sum, struct err *e)
 {
 	auto_names char **names = NULL;
 
-	if (file_names(AT_FDCWD, box, &names, e) < 0)
+	if (file_names(AT_FDCWD, dir, &names, e) < 0)
 		return -1;
 	for (char **n = names; *n != NULL; n++) {
-		auto_free char *leaf = xasprintf("%s/%s", box, *n);
+		auto_free char *below = xasprintf("%s/%s", dir, *n);
 
-		if (!str_equal(*n, "init") && !str_starts(*n, "s-"))
-			continue;
-		if (visit_group(leaf, name, visit, count, e) < 0)
+		if (cgroup_is_ours(*n) &&
+		    visit_groups(below, name, visit, sum, e) < 0)
 			return -1;
 	}
-	return visit_group(box, name, visit, count, e);
+	return visit_group(dir, name, visit, sum, e);
+}
+
+int
+cgroup_procs(const struct cgroup_tree *t, const char *name, const char *session,
+    struct cgroup_procs *out, struct err *e)
+{
+	auto_free char *box = NULL, *cell = NULL;
+
+	*out = (struct cgroup_procs){ 0 };
+	if (t->count == 0)
+		return 0;
+	box = xasprintf("%s/box/%s", t->at[0].dir, name);
+	if (session == NULL)
+		return visit_groups(box, name, count_one, out, e);
+	cell = xasprintf("%s/s-%s", box, session);
+	return visit_groups(cell, name, count_one, out, e);
 }
 
 int
 cgroup_count(const struct cgroup_tree *t, const char *name, const char *session,
     size_t *count, struct err *e)
 {
-	auto_free char *box = NULL, *cell = NULL;
+	struct cgroup_procs procs;
 
 	*count = 0;
-	if (t->count == 0)
-		return 0;
-	box = xasprintf("%s/box/%s", t->at[0].dir, name);
-	if (session == NULL)
-		return visit_box(box, name, count_one, count, e);
-	cell = xasprintf("%s/s-%s", box, session);
-	return visit_group(cell, name, count_one, count, e);
+	if (cgroup_procs(t, name, session, &procs, e) < 0)
+		return -1;
+	*count = procs.count;
+	return 0;
 }
 
 static int
@@ -180,7 +199,7 @@ int
 cgroup_kill(const struct cgroup_tree *t, const char *name, struct err *e)
 {
 	auto_free char *box = NULL;
-	size_t count = 0;
+	struct cgroup_procs killed = { 0 };
 	struct err ignored; /* without the freeze more rounds may be needed */
 	int rc;
 
@@ -191,7 +210,7 @@ cgroup_kill(const struct cgroup_tree *t, const char *name, struct err *e)
 		return thaw_box(t, name, e);
 	/* freeze: a fork bomb must not be faster than the list of pids */
 	(void)freeze_box(t, name, true, &ignored);
-	rc = visit_box(box, name, kill_one, &count, e);
+	rc = visit_groups(box, name, kill_one, &killed, e);
 	if (thaw_box(t, name, rc < 0 ? &ignored : e) < 0)
 		return -1;
 	return rc;

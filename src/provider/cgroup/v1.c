@@ -21,6 +21,29 @@ static const struct cgroup_row ROWS[] = {
 	{ CGROUP_CPU, "cpu.cfs_quota_us", .suffix = "" }, /* period: 100 ms */
 };
 
+static const struct cgroup_meter METERS[] = {
+	{ CGROUP_MEMORY, "memory.max_usage_in_bytes", "memoryPeak", "", 1 },
+	{ CGROUP_MEMORY, "memory.oom_control", "oomKills", "oom_kill", 1 },
+	/* where one hierarchy has both cpu and cpuacct */
+	{ CGROUP_CPU, "cpuacct.usage_user", "cpuUserUs", "", 1000 },
+	{ CGROUP_CPU, "cpuacct.usage_sys", "cpuSystemUs", "", 1000 },
+	{ CGROUP_PIDS, "cgroup.procs", "procs", "", 1 },
+	{ CGROUP_PIDS, "pids.max", "pidsMax", "", 1, .written = true },
+};
+
+static const struct cgroup_gauge GAUGES[] = {
+	{ CGROUP_MEMORY, "memory.usage_in_bytes", CGROUP_GAUGE_MEMORY, "", 1 },
+	{ CGROUP_MEMORY, "memory.stat", CGROUP_GAUGE_MEMORY_IDLE,
+	    "total_inactive_file", 1 },
+	{ CGROUP_MEMORY, "memory.max_usage_in_bytes", CGROUP_GAUGE_MEMORY_PEAK,
+	    "", 1 },
+	/* where one hierarchy has both cpu and cpuacct */
+	{ CGROUP_CPU, "cpuacct.usage_user", CGROUP_GAUGE_CPU_USER_US, "",
+	    1000 },
+	{ CGROUP_CPU, "cpuacct.usage_sys", CGROUP_GAUGE_CPU_SYS_US, "", 1000 },
+	{ CGROUP_PIDS, "pids.current", CGROUP_GAUGE_THREADS, "", 1 },
+};
+
 static int
 prepare(const char *dir, unsigned controllers, struct err *e)
 {
@@ -54,9 +77,14 @@ kill_at_once(const char *dir)
 const struct cgroup_ops CGROUP_V1 = { .name = "v1",
 	.rows = ROWS,
 	.row_count = ARRAY_LEN(ROWS),
+	.meters = METERS,
+	.meter_count = ARRAY_LEN(METERS),
+	.gauges = GAUGES,
+	.gauge_count = ARRAY_LEN(GAUGES),
 	.join = "tasks",
 	.leaf = "",
 	.prepare = prepare,
+	.split = prepare, /* and a group with processes may have children */
 	.freeze = freeze,
 	.freezer = "freezer.state",
 	.frozen = "FROZEN",

@@ -142,6 +142,27 @@ faulty_cell_gone(const struct provider *p, const char *id, const char *session,
 	FAULTY("cell_gone", real->cell_gone(p, id, session, gone, e));
 }
 
+static int
+faulty_run_open(const struct provider *p, const struct run_spec *r,
+    struct run_group *out, struct err *e)
+{
+	FAULTY("run_open", real->run_open(p, r, out, e));
+}
+
+static int
+faulty_run_remove(const struct provider *p, const struct run_spec *r,
+    int64_t deadline_ms, struct err *e)
+{
+	FAULTY("run_remove", real->run_remove(p, r, deadline_ms, e));
+}
+
+static int
+faulty_usage(const struct provider *p, const struct agent_target *t,
+    int64_t deadline_ms, struct usage *out, struct err *e)
+{
+	FAULTY("usage", real->usage(p, t, deadline_ms, out, e));
+}
+
 const struct provider_ops *
 provider_faulty(const struct provider_ops *ops)
 {
@@ -166,6 +187,9 @@ provider_faulty(const struct provider_ops *ops)
 	faulty.storage_exists = faulty_storage_exists;
 	faulty.storage_drop = faulty_storage_drop;
 	faulty.cell_gone = faulty_cell_gone;
+	faulty.run_open = faulty_run_open;
+	faulty.run_remove = faulty_run_remove;
+	faulty.usage = faulty_usage;
 	faulty.snapshot_take = faulty_snapshot_take;
 	faulty.snapshot_look = faulty_snapshot_look;
 	faulty.snapshot_drop = faulty_snapshot_drop;

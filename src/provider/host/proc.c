@@ -18,16 +18,25 @@
 #include "common/str.h"
 #include "provider/host/file.h"
 
-enum { STAT_MAX = 1024, NAP_MS = 2, PID_DIGITS_MAX = 10 };
+enum {
+	STAT_MAX = 1024,
+	NAP_MS = 2,
+	PID_DIGITS_MAX = 10,
+	US_PER_SECOND = 1000 * 1000
+};
 
 struct stat_line {
 	char state;
 	int64_t parent;
+	int64_t user, sys, waited_user, waited_sys; /* clock ticks */
+	int64_t threads;
 	int64_t start;
 };
 
 /*
- * Field 3 is the state, 4 the parent, 22 the start.  Field 2, the program's
+ * Field 3 is the state, 4 the parent, 14 to 17 are processor times, 20 is the
+ * number of threads, 22 the start.
+ * Field 2, the program's
  * name, may contain any character: the rest begins after the last ')'.
  */
 static bool
@@ -37,10 +46,12 @@ parse_stat(const char *text, struct stat_line *out)
 
 	return at != NULL &&
 	    sscanf(at + 1,
-		" %c %" SCNd64
-		" %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d"
-		" %*d %*d %" SCNd64,
-		&out->state, &out->parent, &out->start) == 3;
+		" %c %" SCNd64 " %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNd64
+		" %" SCNd64 " %" SCNd64 " %" SCNd64 " %*d %*d %" SCNd64
+		" %*d %" SCNd64,
+		&out->state, &out->parent, &out->user, &out->sys,
+		&out->waited_user, &out->waited_sys, &out->threads,
+		&out->start) == 8;
 }
 
 /* *found is false if the process does not exist or is a zombie. */
@@ -74,6 +85,27 @@ proc_find(int64_t pid, struct proc *out, struct err *e)
 		return -1;
 	if (found)
 		*out = (struct proc){ .pid = pid, .start = line.start };
+	return 0;
+}
+
+static int64_t
+ticks_us(int64_t ticks)
+{
+	return ticks * US_PER_SECOND / sysconf(_SC_CLK_TCK);
+}
+
+int
+proc_use(int64_t pid, struct proc_use *out, bool *found, struct err *e)
+{
+	struct stat_line line;
+
+	*out = (struct proc_use){ 0 };
+	if (read_stat(pid, &line, found, e) < 0)
+		return -1;
+	if (*found)
+		*out = (struct proc_use){ .threads = line.threads,
+			.user_us = ticks_us(line.user + line.waited_user),
+			.sys_us = ticks_us(line.sys + line.waited_sys) };
 	return 0;
 }
 

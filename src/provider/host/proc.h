@@ -21,6 +21,14 @@ struct proc {
 /* The process that has this pid now; out->pid is 0 when there is none. */
 int proc_find(int64_t pid, struct proc *out, struct err *e) MUST_CHECK;
 
+/* Processor time of a process and of the children it has waited for. */
+struct proc_use {
+	int64_t threads, user_us, sys_us;
+};
+/* *found is false when no process has this pid. */
+int proc_use(int64_t pid, struct proc_use *out, bool *found, struct err *e)
+    MUST_CHECK;
+
 /* Whether the process `p` still runs, not another one with the same pid. */
 int proc_lives(const struct proc *p, bool *out, struct err *e) MUST_CHECK;
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "common/channel.h"
+#include "common/correlation.h"
 #include "common/fault.h"
 #include "common/mem.h"
 #include "common/str.h"
@@ -39,6 +40,7 @@ static const struct {
 	{ CODE_NO_SPACE, ERR_NO_SPACE, CODE_NO_SPACE_LEFT },
 	{ CODE_CANNOT_KEEP, ERR_CONFLICT, CODE_SNAPSHOT_FAILED },
 	{ CODE_UNKNOWN_OP, ERR_INVALID, CODE_UNKNOWN_OP },
+	{ CODE_EXECUTION_QUEUE_FULL, ERR_LIMITED, CODE_EXECUTION_QUEUE_FULL },
 	/* the file cannot be written at the path that the caller wanted */
 	{ CODE_IS_DIRECTORY, ERR_INVALID, CODE_IS_DIRECTORY, "write" },
 	{ CODE_NOT_DIRECTORY, ERR_INVALID, CODE_NOT_DIRECTORY, "write" },
@@ -100,12 +102,8 @@ agent_ask_send(const struct provider *p, const char *sandbox,
 	return take_fd(&sock);
 }
 
-/*
- * Makes *e an error of the agent.  A reply that cannot be decoded must neither
- * look like "no wrapper" nor like a mistake of the client.
- */
-static int
-set_bad_reply(struct err *e, const char *op)
+int
+agent_bad_reply(struct err *e, const char *op)
 {
 	err_wrap(e, "agent %s: the answer cannot be understood", op);
 	e->kind = ERR_BAD_GATEWAY;
@@ -124,7 +122,7 @@ agent_ask_recv(int sock, const char *op, int64_t deadline_ms, json_t **reply,
 	*reply = NULL;
 	if (channel_recv(sock, deadline_ms, &answer, &fds, e) < 0)
 		return e->kind == ERR_INVALID || e->kind == ERR_TOO_LARGE
-		    ? set_bad_reply(e, op)
+		    ? agent_bad_reply(e, op)
 		    : err_wrap(e, "agent %s", op);
 	if (!json_is_true(json_object_get(answer, "ok")))
 		return set_refusal(op, answer, e);
@@ -220,6 +218,7 @@ static const struct jfield STATUS[] = {
 	JFIELD("cpuMs", struct agent_status, cpu_ms, J_INT, 0, 0, MS_MAX, "used by what runs"),
 	JFIELD("limitMs", struct agent_status, limit_ms, J_INT, 0, 0, MS_MAX, "until its own limit ends it"),
 	JFIELD("served", struct agent_status, served, J_INT, 0, 0, INT64_MAX, "calls it took"),
+	JFIELD("keys", struct agent_status, keys, J_INT, 0, 0, CORRELATION_GIVEN_MAX, "that were asked for"),
 };
 
 static const struct jfield INTERRUPTED[] = {
@@ -238,14 +237,14 @@ agent_wrappers_read(const json_t *reply, const char *op,
 	    json_array_size(list) > AGENT_WRAPPERS_MAX) {
 		err_field(e, "wrappers", "must be a list of at most %d",
 		    AGENT_WRAPPERS_MAX);
-		return set_bad_reply(e, op);
+		return agent_bad_reply(e, op);
 	}
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		struct wrapper_entry w = { 0 };
 
 		if (jfield_decode(json_array_get(list, i), WRAPPER,
 			ARRAY_LEN(WRAPPER), J_LENIENT, &w, e) < 0)
-			return set_bad_reply(e, op);
+			return agent_bad_reply(e, op);
 		memcpy(out->wrapper[i].instance, w.instance,
 		    sizeof(w.instance));
 		out->wrapper[i].generation = w.generation;
@@ -351,7 +350,7 @@ agent_status_read(const json_t *reply, struct agent_status *out, struct err *e)
 	*out = (struct agent_status){ .cpu_ms = -1, .relay_idle_ms = -1 };
 	if (jfield_decode(reply, STATUS, ARRAY_LEN(STATUS), J_LENIENT, out, e) <
 	    0)
-		return set_bad_reply(e, "status");
+		return agent_bad_reply(e, "status");
 	out->busy = json_is_true(json_object_get(reply, "busy"));
 	return 0;
 }
@@ -369,6 +368,20 @@ agent_status(const struct provider *p, const struct agent_target *t,
 	return agent_status_read(reply, out, e);
 }
 
+int
+agent_keys(const struct provider *p, const struct agent_target *t,
+    int64_t deadline_ms, json_t **out, struct err *e)
+{
+	struct agent_question q = { .op = "keys", .body = agent_body(t) };
+	auto_json json_t *reply = NULL;
+
+	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
+		e) < 0)
+		return -1;
+	*out = correlation_list(json_object_get(reply, "keys"));
+	return 0;
+}
+
 static int
 ask_interrupt(const struct provider *p, const struct agent_target *t,
     struct agent_question *q, int64_t deadline_ms, int64_t *count,
@@ -382,7 +395,7 @@ ask_interrupt(const struct provider *p, const struct agent_target *t,
 		return -1;
 	if (jfield_decode(reply, INTERRUPTED, ARRAY_LEN(INTERRUPTED), J_LENIENT,
 		&i, e) < 0)
-		return set_bad_reply(e, q->op);
+		return agent_bad_reply(e, q->op);
 	*count = i.count;
 	return 0;
 }
@@ -442,8 +455,8 @@ static const struct jfield SETUP_SAID[] = {
 };
 /* clang-format on */
 
-static int
-memory_file(const char *data, size_t len, struct err *e)
+int
+agent_memory_file(const char *data, size_t len, struct err *e)
 {
 	auto_fd int fd = memfd_create("sandlease-write", MFD_CLOEXEC);
 	size_t done = 0;
@@ -467,7 +480,7 @@ agent_write(const struct provider *p, const struct agent_target *t,
     const char *path, int64_t mode, const char *data, size_t len,
     int64_t deadline_ms, struct err *e)
 {
-	auto_fd int fd = memory_file(data, len, e);
+	auto_fd int fd = agent_memory_file(data, len, e);
 	struct agent_question q = { .op = "write", .fds = &fd, .fd_count = 1 };
 
 	if (fd < 0)
@@ -508,7 +521,7 @@ agent_setup(const struct provider *p, const struct agent_target *t,
 	auto_fd int fd = -1;
 
 	if (s->command != NULL) {
-		fd = memory_file(s->command, strlen(s->command), e);
+		fd = agent_memory_file(s->command, strlen(s->command), e);
 		if (fd < 0) {
 			json_decref(q.body);
 			return -1;
@@ -524,7 +537,7 @@ agent_setup(const struct provider *p, const struct agent_target *t,
 		return -1;
 	if (jfield_decode(reply, SETUP_SAID, ARRAY_LEN(SETUP_SAID), J_LENIENT,
 		&said, e) < 0)
-		return set_bad_reply(e, "setup");
+		return agent_bad_reply(e, "setup");
 	s->begun = json_is_true(json_object_get(reply, "begun"));
 	s->done = json_is_true(json_object_get(reply, "done"));
 	s->offset = said.offset;

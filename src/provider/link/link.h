@@ -190,6 +190,13 @@ int agent_status(const struct provider *p, const struct agent_target *t,
     int64_t deadline_ms, struct agent_status *out, struct err *e) MUST_CHECK;
 
 /*
+ * The correlation keys that commands inside have asked for; *out is NULL if
+ * there are none.  The caller owns it.
+ */
+int agent_keys(const struct provider *p, const struct agent_target *t,
+    int64_t deadline_ms, json_t **out, struct err *e) MUST_CHECK;
+
+/*
  * Interrupts the commands that were requested at least older_ms ago, and
  * returns when they have ended; *count says how many there were.
  */

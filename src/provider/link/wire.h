@@ -37,6 +37,15 @@ int agent_wrappers_read(const json_t *reply, const char *op,
 int agent_status_read(const json_t *reply, struct agent_status *out,
     struct err *e) MUST_CHECK;
 
+/*
+ * Makes *e an error of the agent and returns -1.  A reply that cannot be decoded
+ * must neither look like "no wrapper" nor like a mistake of the client.
+ */
+int agent_bad_reply(struct err *e, const char *op);
+
+/* A file in memory with this text, to be passed.  Returns the descriptor. */
+int agent_memory_file(const char *data, size_t len, struct err *e) MUST_CHECK;
+
 /* A new object {"session", "generation"} of a target. */
 json_t *agent_body(const struct agent_target *t);
 

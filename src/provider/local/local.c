@@ -114,6 +114,31 @@ cell_gone(const struct provider *p, const char *id, const char *session,
 	return 0;
 }
 
+static int
+run_open(const struct provider *p, const struct run_spec *r,
+    struct run_group *out, struct err *e)
+{
+	auto_box struct box b = BOX_CLOSED;
+	struct cgroup_tree t;
+
+	*out = (struct run_group){ 0 };
+	if (box_open(p, r->sandbox, &b, e) < 0 || box_cgroups(p, &b, &t, e) < 0)
+		return -1;
+	return cgroup_run_open(&t, b.name, r, out, e);
+}
+
+static int
+run_remove(const struct provider *p, const struct run_spec *r,
+    int64_t deadline_ms, struct err *e)
+{
+	auto_box struct box b = BOX_CLOSED;
+	struct cgroup_tree t;
+
+	if (box_open(p, r->sandbox, &b, e) < 0 || box_cgroups(p, &b, &t, e) < 0)
+		return -1;
+	return cgroup_run_remove(&t, b.name, r, deadline_ms, e);
+}
+
 static json_t *
 limit_json(int64_t value, const char *by)
 {
@@ -240,7 +265,10 @@ const struct provider_ops PROVIDER_LOCAL = {
 	.frozen = local_frozen,
 	.cell_open = cell_open,
 	.cell_gone = cell_gone,
+	.run_open = run_open,
+	.run_remove = run_remove,
 	.cell_list = local_cell_list,
+	.usage = local_usage,
 	.limits = limits_json,
 	.agent_log = agent_log,
 	.snapshot_take = snapshot_take,

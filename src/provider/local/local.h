@@ -71,6 +71,8 @@ int local_suspend(const struct provider *p, const struct agent_target *t,
     int64_t order, int64_t deadline_ms, struct err *e) MUST_CHECK;
 int local_resume(const struct provider *p, const struct agent_target *t,
     int64_t order, int64_t deadline_ms, struct err *e) MUST_CHECK;
+int local_usage(const struct provider *p, const struct agent_target *t,
+    int64_t deadline_ms, struct usage *out, struct err *e) MUST_CHECK;
 int local_thaw_orphans(const struct provider *p, const char *id, struct err *e)
     MUST_CHECK;
 

@@ -36,6 +36,7 @@ make_dirs(const struct conf *c, struct err *e)
 		{ c->run_dir, "/s", 0750 },
 		{ c->run_dir, "/c", 0700 },
 		{ c->state_dir, "", 0700 },
+		{ c->state_dir, "/artifacts", 0700 },
 		{ c->state_dir, "/box", 0700 },
 		{ c->state_dir, "/jobs", 0700 },
 		{ c->state_dir, "/snapshots", 0700 },

@@ -108,6 +108,9 @@ struct fake_measure {
 };
 void fake_measured(const char *session, const struct fake_measure *m);
 
+/* Sets what the processes of a session use, with `running` true. */
+void fake_load(const char *session, const struct usage *u);
+
 /* Sets how many inodes of a million (2^20) are free.  A reset frees all. */
 void fake_files(int64_t free_files);
 

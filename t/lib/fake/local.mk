@@ -7,4 +7,5 @@ libfake_a_SOURCES = \
 	t/lib/fake/fake.c t/lib/fake/fake.h \
 	t/lib/fake/ops.c \
 	t/lib/fake/snapshot.c \
+	t/lib/fake/usage.c \
 	t/lib/fake/world.h

@@ -380,6 +380,27 @@ limits(const struct provider *p, const struct sandbox_spec *s)
 }
 
 static int
+run_open(const struct provider *p, const struct run_spec *r,
+    struct run_group *out, struct err *e)
+{
+	bool lose;
+
+	(void)p, (void)r;
+	*out = (struct run_group){ 0 };
+	return fake_play("run_open", 0, &lose, e);
+}
+
+static int
+run_remove(const struct provider *p, const struct run_spec *r,
+    int64_t deadline_ms, struct err *e)
+{
+	bool lose;
+
+	(void)p, (void)r;
+	return fake_play("run_remove", deadline_ms, &lose, e);
+}
+
+static int
 agent_log(const struct provider *p, const char *id, size_t max, struct buf *out,
     struct err *e)
 {
@@ -430,6 +451,9 @@ const struct provider_ops PROVIDER_FAKE = {
 	.cell_open = cell_open,
 	.cell_gone = cell_gone,
 	.cell_list = cell_list,
+	.usage = fake_measure_usage,
+	.run_open = run_open,
+	.run_remove = run_remove,
 	.limits = limits,
 	.agent_log = agent_log,
 	.snapshot_take = fake_snapshot_take,

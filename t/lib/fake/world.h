@@ -32,6 +32,7 @@ struct fake_cell {
 	int64_t age;           /* of the storage, in seconds */
 	int64_t usage, growth; /* bytes */
 	struct fake_measure measure;
+	struct usage load;      /* not running: as an idle cell */
 	struct channel_fds fds; /* its listening sockets */
 	char from[ID_MAX];      /* the storage's snapshot */
 };
@@ -98,6 +99,9 @@ int fake_snapshot_list(const struct provider *p, struct snapshot_ref **out,
 int fake_storage_from(const struct provider *p, const char *id,
     const char *session, const struct snapshot_ref *s, int64_t deadline_ms,
     struct err *e);
+
+int fake_measure_usage(const struct provider *p, const struct agent_target *t,
+    int64_t deadline_ms, struct usage *out, struct err *e);
 
 /* Returns one end of a channel; a thread answers at the other end. */
 int fake_connect(const char *id, struct err *e);

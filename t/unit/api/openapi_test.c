@@ -165,6 +165,49 @@ every_field_is_there_with_its_bounds(void **state)
 }
 
 static void
+limits_are_there_with_their_members(void **state)
+{
+	static const struct {
+		const char *path, *method, *member;
+		const char *word; /* NULL: it is no member */
+		int64_t value;
+	} CASES[] = {
+		{ "/v1/sessions", "post", "memoryMb", "minimum", 64 },
+		{ "/v1/sessions", "post", "networkRequests", "minimum", 1 },
+		{ "/v1/executions", "post", "networkRequests", "minimum", 1 },
+		{ "/v1/sessions/{id}/executions", "post", "wallSeconds",
+		    "maximum", 2592000 },
+		{ "/v1/sessions/{id}/executions", "post", "networkRequests",
+		    NULL, 0 },
+		{ "/v1/profiles/{type}", "put", "pids", "minimum", 32 },
+	};
+	auto_json json_t *doc =
+	    openapi_document(ROUTES, ROUTE_COUNT, "http://box.example");
+	const json_t *paths = json_object_get(doc, "paths");
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		const json_t *s = json_object_get(
+		    json_object_get(schema_of(json_object_get(
+					json_object_get(paths, CASES[i].path),
+					CASES[i].method)),
+			"properties"),
+		    "limits");
+		const json_t *member =
+		    json_object_get(json_object_get(s, "properties"),
+			CASES[i].member);
+
+		assert_true(
+		    json_is_false(json_object_get(s, "additionalProperties")));
+		assert_int_equal(member != NULL, CASES[i].word != NULL);
+		if (member != NULL)
+			assert_int_equal(json_integer_value(json_object_get(
+					     member, CASES[i].word)),
+			    CASES[i].value);
+	}
+}
+
+static void
 no_two_routes_are_the_same(void **state)
 {
 	(void)state;
@@ -196,6 +239,7 @@ main(void)
 		cmocka_unit_test(the_document_can_be_written_and_read_back),
 		cmocka_unit_test(every_route_is_there_with_its_parameters),
 		cmocka_unit_test(every_field_is_there_with_its_bounds),
+		cmocka_unit_test(limits_are_there_with_their_members),
 		cmocka_unit_test(no_two_routes_are_the_same),
 		cmocka_unit_test(
 		    what_changes_something_needs_more_than_a_read_key),

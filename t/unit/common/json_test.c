@@ -193,6 +193,26 @@ text_is_compact(void **state)
 }
 
 static void
+numbers_are_short_and_read_back(void **state)
+{
+	static const char *const TEXTS[] = { "{\"cpuPercent\":0.1}",
+		"[97.2,{\"a\":[1.5,-0.7]}]", "[0.30000000000000004]", "[1e300]",
+		"[1.0]" };
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(TEXTS); i++) {
+		auto_json json_t *v = NULL;
+		auto_free char *text = NULL;
+		struct err e = { 0 };
+
+		assert_int_equal(json_parse(TEXTS[i], strlen(TEXTS[i]), &v, &e),
+		    0);
+		text = json_text(v);
+		assert_string_equal(text, TEXTS[i]);
+	}
+}
+
+static void
 text_that_is_not_utf8_still_becomes_a_string(void **state)
 {
 	auto_json json_t *good = json_lossy("gr\xc3\xbcn");
@@ -214,6 +234,7 @@ main(void)
 		cmocka_unit_test(other_programs_may_say_more),
 		cmocka_unit_test(depth_without_end_is_refused),
 		cmocka_unit_test(text_is_compact),
+		cmocka_unit_test(numbers_are_short_and_read_back),
 		cmocka_unit_test(text_that_is_not_utf8_still_becomes_a_string),
 	};
 

@@ -316,12 +316,45 @@ a_missing_key_file_is_named(void **state)
 	assert_non_null(strstr(e.msg, "seal_key_file /does/not/exist"));
 }
 
+/* Test cases 2 and 6 of RFC 4231, as text. */
+static void
+hmac_is_the_one_that_others_compute(void **state)
+{
+	char key[131 + 1] = "", out[TOKEN_HASH_HEX_MAX];
+
+	(void)state;
+	token_hmac("Jefe", "what do ya want for nothing?", out);
+	assert_string_equal(out,
+	    "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843");
+	memset(key, 0xaa, sizeof(key) - 1);
+	token_hmac(key,
+	    "Test Using Larger Than Block-Size Key - Hash Key First", out);
+	assert_string_equal(out,
+	    "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54");
+}
+
+static void
+a_webhooks_secret_has_its_form_and_never_repeats(void **state)
+{
+	char secret[TOKEN_WEBHOOK_LEN + 1], other[TOKEN_WEBHOOK_LEN + 1];
+
+	(void)state;
+	token_make_webhook(secret);
+	token_make_webhook(other);
+	assert_true(str_starts(secret, "whsec_"));
+	assert_true(str_made_of(secret + 6, BASE32, 52, 52));
+	assert_string_not_equal(secret, other);
+}
+
 int
 main(void)
 {
 	static const struct CMUnitTest TESTS[] = {
 		cmocka_unit_test(
 		    keys_and_tokens_have_their_form_and_never_repeat),
+		cmocka_unit_test(hmac_is_the_one_that_others_compute),
+		cmocka_unit_test(
+		    a_webhooks_secret_has_its_form_and_never_repeats),
 		cmocka_unit_test(hashes_are_the_published_ones),
 		cmocka_unit_test(secrets_are_compared_whole),
 		cmocka_unit_test(a_wiped_secret_is_gone),

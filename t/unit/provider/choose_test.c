@@ -18,7 +18,7 @@ static char BASE[] = "/tmp/slopenXXXXXX";
 static struct conf CONF;
 
 static const char *const DIRS[] = { "st/trash", "st/storage", "st/snapshots",
-	"st/jobs", "st/box", "st", "r/c", "r/s", "r" };
+	"st/artifacts", "st/jobs", "st/box", "st", "r/c", "r/s", "r" };
 
 static int
 begin(void **state)

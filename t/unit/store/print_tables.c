@@ -40,6 +40,7 @@ print_states(void)
 		{ "lease", LEASE_STATES },
 		{ "sandbox", SANDBOX_STATES },
 		{ "isolation", ISOLATION_NAMES },
+		{ "execution", EXECUTION_STATES },
 	};
 
 	for (size_t i = 0; i < ARRAY_LEN(STATES); i++)

@@ -76,6 +76,86 @@ query_parameters_are_decoded(void **state)
 	}
 }
 
+static void
+numbers_of_the_query_have_bounds(void **state)
+{
+	static const struct {
+		const char *query;
+		int64_t want; /* 0: refused */
+	} CASES[] = {
+		{ "", 7 },
+		{ "other=1", 7 },
+		{ "n=1", 1 },
+		{ "n=100", 100 },
+		{ "n=0", 0 },
+		{ "n=101", 0 },
+		{ "n=-1", 0 },
+		{ "n=1x", 0 },
+		{ "n=", 0 },
+		{ "n=99999999999999999999", 0 },
+		{ "n=000000000000000000000000000001", 0 },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		const char *const params[] = { "QUERY_STRING", CASES[i].query,
+			NULL };
+		struct fake f = { .params = params };
+		struct call c = fake_begin(&f, "GET", "/");
+		struct err e = { 0 };
+		int64_t n = 7;
+		int rc = call_query_int(&c, "n", 1, 100, &n, &e);
+
+		assert_int_equal(rc, CASES[i].want == 0 ? -1 : 0);
+		if (rc < 0)
+			assert_string_equal(e.field, "n");
+		else
+			assert_int_equal(n, CASES[i].want);
+		fake_end(&f, &c);
+	}
+}
+
+static void
+words_of_queries_are_those_of_the_table(void **state)
+{
+	static const char *const WORDS[] = { "", "red", "green", NULL };
+	static const struct {
+		const char *query;
+		const char *want; /* NULL: an error */
+	} CASES[] = {
+		{ "q=red", "red" },
+		{ "q=green&q=x", "green" },
+		{ "", "" },
+		{ "q=", "" },
+		{ "q=blue", NULL },
+		{ "q=RED", NULL },
+		{ "q=red%00", NULL },
+		{ "q=reddest-of-all", NULL },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		const char *const params[] = { "QUERY_STRING", CASES[i].query,
+			NULL };
+		struct fake f = { .params = params };
+		struct call c = fake_begin(&f, "GET", "/");
+		struct err e = { 0 };
+		char out[8];
+		int rc = call_query_word(&c, "q", WORDS, out, sizeof(out), &e);
+
+		if (CASES[i].want != NULL) {
+			assert_int_equal(rc, 0);
+			assert_string_equal(out, CASES[i].want);
+		} else {
+			assert_int_equal(rc, -1);
+			assert_string_equal(e.field, "q");
+			assert_non_null(
+			    strstr(e.msg, "must be one of red, green"));
+		}
+		fake_end(&f, &c);
+	}
+}
+
 /* ---- bodies */
 
 enum { LIMIT = 10 };
@@ -298,6 +378,8 @@ main(void)
 	static const struct CMUnitTest TESTS[] = {
 		cmocka_unit_test(parameters_that_are_absent_are_empty),
 		cmocka_unit_test(query_parameters_are_decoded),
+		cmocka_unit_test(numbers_of_the_query_have_bounds),
+		cmocka_unit_test(words_of_queries_are_those_of_the_table),
 		cmocka_unit_test(bodies_are_whole_or_refused),
 		cmocka_unit_test(a_body_of_any_size_comes_in_pieces),
 		cmocka_unit_test(a_body_too_large_by_declaration_is_not_read),
