@@ -188,6 +188,7 @@ DECLARE
     v_starts boolean := coalesce((p->>'start')::boolean, true);
     v_gone   text;
     k        idempotency%ROWTYPE;
+    f        session%ROWTYPE;
     r        start_plan;
 BEGIN
     IF (SELECT draining FROM installation) THEN
@@ -233,14 +234,15 @@ BEGIN
         v_keys := ARRAY(SELECT jsonb_array_elements_text(p->'correlationKeys'));
         v_found := keys_find(v_tenant, v_keys, v_found);
     END IF;
+    -- read once: another create may be deleting it, to replace it
+    SELECT * INTO f FROM session WHERE id = v_found AND state NOT IN ('deleting', 'deleted');
+    v_found := f.id;
     IF v_found IS NOT NULL THEN
-        v_host := sandbox_elsewhere((SELECT sandbox_id FROM session WHERE id = v_found),
-            p->>'host');
+        v_host := sandbox_elsewhere(f.sandbox_id, p->>'host');
         IF v_host IS NOT NULL THEN
             PERFORM other_host_raise(v_host); -- only that host can start it
         END IF;
-        IF EXISTS (SELECT FROM session WHERE id = v_found AND state IN ('failed', 'lost')
-                      AND started_at IS NULL) THEN
+        IF f.state IN ('failed', 'lost') AND f.started_at IS NULL THEN
             DELETE FROM idempotency
              WHERE tenant = v_tenant AND user_id = p->>'user' AND key = p->>'idempotencyKey';
             r.session_id := v_found;

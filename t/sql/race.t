@@ -96,6 +96,18 @@ ask one COMMIT >/dev/null
 is "$(hear two)|$(q "$(create_sql i5 "$key")")" "found|$(sid i3)|replayed_found|$(sid i3)" \
 	"what it finds is older than its key all the same"
 
+# Two has found by its name a session whose start failed, and waits for the key.
+# Meanwhile another create deletes that session, to replace it.
+create n1 '"name": "again"' >/dev/null
+stop n1 fail >/dev/null
+ask one "BEGIN; SELECT keys_lock('acme', '{again}')" >/dev/null
+tell two "$(create_sql n2 '"name": "again", "correlationKeys": ["again"]')"
+ok "a create of a name that failed: it waits for its key" stands two
+is "$(look n1)|$(request n1 delete session-delete)" "failed|none|1|deleting" \
+	"it is replaced meanwhile"
+ask one COMMIT >/dev/null
+is "$(hear two)" "created|$(sid n2)" "what is being deleted is not found"
+
 # A key whose first create is rolled back is as if it had never been used.
 ask one BEGIN >/dev/null
 ask one "$(create_sql j1 '"idempotencyKey": "k4", "requestHash": "h"')" >/dev/null
