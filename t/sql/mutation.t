@@ -70,6 +70,8 @@ mutant "time is read before the lock" race.t functions/lease_apply.sql \
 	's/at := clock_timestamp\(\);/at := now();/'
 mutant "a look that is out of date counts" session.t functions/session_start.sql \
 	"s/IF l.state <> p->>'seenState' OR .* THEN/IF false THEN/"
+mutant "what is being deleted is found" race.t functions/session_start.sql \
+	"s/(WHERE id = v_found) AND state NOT IN .*;/\1;/"
 mutant "a start does not lock its sandbox" race.t functions/sandbox_lease.sql \
 	's/(INTO s FROM sandbox WHERE id = p_id) FOR UPDATE/\1/'
 mutant "a stop locks in another order" race.t functions/session_stop.sql \
