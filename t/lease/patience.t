@@ -68,6 +68,12 @@ def a_resume_that_does_not_wait_leaves_a_healthy_session_alone():
     for _ in range(3):
         r = expect(200, call("POST", at(sid, "/resume?wait=0"))).json
         equal(r["state"], "ready", "state")
+    (wrapper,) = service.wrappers()
+    os.kill(wrapper, signal.SIGSTOP)  # so that it surely does not answer in time
+    try:
+        expect(200, call("POST", at(sid, "/resume?wait=0")))
+    finally:
+        os.kill(wrapper, signal.SIGCONT)
     equal(generation(sid), 1, "the same wrapper")
     equal(execute(sid, "echo $kept $PWD"), "yes /usr\n", "with its shell")
 
