@@ -8,7 +8,8 @@
 #include "common/utf8.h"
 
 enum {
-	ENTRY_BYTES = 8, /* two numbers of 32 bits */
+	ENTRY_BYTES = 8,    /* two numbers of 32 bits */
+	ENTRIES_MAX = 4096, /* of a list: each costs memory, however short */
 	WIDTH = 100,
 	HEIGHT = 30
 };
@@ -161,7 +162,8 @@ output_json(const struct output *o, int64_t offset, size_t max, int only,
 	size_t sum = 0;
 
 	*next = offset < output_end(o) ? offset : output_end(o);
-	while (sum < max && output_next(o, &at, &r)) {
+	while (sum < max && json_array_size(list.list) < ENTRIES_MAX &&
+	    output_next(o, &at, &r)) {
 		size_t skip, len;
 
 		if (r.offset + (int64_t)r.len <= offset)

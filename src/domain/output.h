@@ -81,8 +81,9 @@ size_t output_list_hold(struct output_list *l);
 json_t *output_list_end(struct output_list *l);
 
 /*
- * The same of what is kept: at most `max` bytes from `offset`
- * on; `only` one stream, or -1.  *next is the offset after them.
+ * The same of what is kept: at most `max` bytes from `offset` on, and less if
+ * the stream changes often; `only` one stream, or -1.  *next is the offset
+ * after them.
  */
 json_t *output_json(const struct output *o, int64_t offset, size_t max,
     int only, int64_t *next);

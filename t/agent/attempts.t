@@ -151,6 +151,8 @@ def an_attempt_is_cancelled():
     same(text(s, "a.1"), "on\nbye\n", "and has had time to clean up")
     same(output(s, "b.1"), [], "the other one did not run")
     same(box.forward("attempt_cancel", s, id="zz.1")["known"], False, "an unknown one")
+    same(put(s, "zz.1", {"command": "touch /tmp/late"})["put"], False, "does not begin when it comes")
+    same(how(ask(s, "zz.1")), ("cancelled", 0, 0), "and was cancelled")
 
 
 def nothing_is_left_of_an_attempt():

@@ -10,7 +10,6 @@
 
 #include "agent/archive/backup_internal.h"
 #include "agent/archive/ignored.h"
-#include "agent/files/secret_list.h"
 #include "agent/files/temp_file.h"
 #include "common/mem.h"
 
@@ -130,17 +129,12 @@ add_path(struct buf *to, const struct backup *b, const char *path)
 		buf_add(to, below, strlen(below) + 1);
 }
 
-/* Omits the wrapper's own files, and secret ones of executions. */
+/* Omits the wrapper's own files. */
 static void
 add_ours(struct buf *to, const struct backup *b)
 {
-	auto_buf struct buf secret = { 0 };
-
 	for (size_t i = 0; b->ours[i] != NULL; i++)
 		add_path(to, b, b->ours[i]);
-	secret_list_read_all(&secret);
-	for (size_t at = 0; at < secret.len; at += strlen(secret.data + at) + 1)
-		add_path(to, b, secret.data + at);
 }
 
 /* Write errors are ignored: wait_for_both() reports a packer that has died. */

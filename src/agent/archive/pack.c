@@ -39,9 +39,10 @@ struct packing {
 	struct archive_entry_linkresolver *links; /* by device and inode */
 	int64_t written;                          /* of the current file */
 	const struct omit *omit;                  /* or NULL */
-	/* omits this path, temporary files and, by whole paths, `omit`; or NULL */
+	/* omits this path and temporary files; or NULL */
 	const char *without;
-	bool exact; /* times to the nanosecond */
+	bool no_secrets; /* omits secret files of executions */
+	bool exact;      /* times to the nanosecond */
 };
 
 /* A piece of a file; holes lie between pieces. */
@@ -145,6 +146,23 @@ is_wanted(struct archive_entry *entry)
 	return type == AE_IFREG || type == AE_IFDIR || type == AE_IFLNK;
 }
 
+/* Whether it is a secret file; `path` is relative to the current directory. */
+static bool
+is_secret(const struct packing *p, const char *path)
+{
+	auto_free char *dir = NULL;
+	auto_free char *whole = NULL;
+
+	if (!p->no_secrets)
+		return false;
+	dir = getcwd(NULL, 0);
+	if (str_starts(path, "./"))
+		path += 2;
+	whole = xasprintf("%s/%s",
+	    dir != NULL && !str_equal(dir, "/") ? dir : "", path);
+	return secret_list_has(whole);
+}
+
 static int
 add_entry(struct packing *p, struct archive_entry *entry)
 {
@@ -165,6 +183,9 @@ add_entry(struct packing *p, struct archive_entry *entry)
 		return 0;
 	if (rc < ARCHIVE_OK)
 		return report_error(p, p->from);
+	/* again: the open file may be one that an execution has just brought */
+	if (rc == ARCHIVE_OK && is_secret(p, archive_entry_pathname(entry)))
+		return 0;
 	if (archive_write_header(p->to, entry) < ARCHIVE_WARN)
 		return report_error(p, p->to);
 	return rc == ARCHIVE_OK ? copy_data(p, b) : 0;
@@ -202,9 +223,10 @@ is_omitted(const struct packing *p, struct archive_entry *entry)
 
 	if (path == NULL)
 		return false;
+	if (archive_entry_filetype(entry) == AE_IFREG && is_secret(p, path))
+		return true;
 	if (p->without != NULL)
-		return str_equal(path, p->without) || is_unfinished(path) ||
-		    omit_has(p->omit, path);
+		return str_equal(path, p->without) || is_unfinished(path);
 	return p->omit != NULL && str_starts(path, "./") &&
 	    omit_has(p->omit, path + 2);
 }
@@ -297,7 +319,7 @@ pack_names(struct packing *p, const char *const *names, const char *mark)
 	return rc;
 }
 
-/* The caller sets format, omit, without and exact in p; mark may be NULL. */
+/* The caller sets the options of p; mark may be NULL. */
 static int
 run_packing(struct packing *p, const char *const *names, const char *mark)
 {
@@ -339,36 +361,20 @@ backup_main(const char *format)
 
 	omit_read(&omit, STDIN_FILENO);
 	return run_packing(&(struct packing){ .format = format_of(format),
-			       .omit = &omit },
+			       .omit = &omit,
+			       .no_secrets = true },
 	    (const char *const[]){ ".", NULL }, NULL);
-}
-
-/* Secret files of executions that run, relative to the root. */
-static void
-list_secrets(struct omit *out)
-{
-	auto_buf struct buf paths = { 0 };
-
-	buf_add(&out->text, "", 1); /* no patterns */
-	secret_list_read_all(&paths);
-	for (size_t at = 0; at < paths.len; at += strlen(paths.data + at) + 1)
-		if (paths.data[at] == '/')
-			buf_add(&out->text, paths.data + at + 1,
-			    strlen(paths.data + at));
-	omit_parse(out);
 }
 
 int
 snapshot_export_main(void)
 {
 	static const char *const NAMES[] = { "workspace", "home/user", NULL };
-	auto_omit struct omit secret = { 0 };
 
-	list_secrets(&secret);
 	/* omits the process records: a new session has other processes */
 	return run_packing(&(struct packing){ .format = format_of("tar"),
 			       .without = "home/user/.local/state/sandlease",
-			       .omit = &secret,
+			       .no_secrets = true,
 			       .exact = true },
 	    NAMES, PACK_MARK);
 }

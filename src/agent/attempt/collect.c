@@ -8,6 +8,7 @@
 
 #include "agent/attempt/internal.h"
 #include "agent/files/files.h"
+#include "agent/files/secret_list.h"
 #include "agent/files/walk.h"
 #include "common/clock.h"
 #include "common/glob.h"
@@ -69,6 +70,15 @@ copy_bytes(int from, int to, int64_t room)
 	return n < 0 ? -1 : done;
 }
 
+/* A secret file of another execution; see secret_list_has(). */
+static bool
+is_secret(const char *path)
+{
+	auto_free char *whole = xasprintf(PLACE "/%s", path);
+
+	return secret_list_has(whole);
+}
+
 /* False: no more files are to be collected. */
 static bool
 collect_file(struct collecting *c, int dir, const char *name, const char *path)
@@ -92,6 +102,8 @@ collect_file(struct collecting *c, int dir, const char *name, const char *path)
 			set_why(c, path, "cannot be read");
 		return true;
 	}
+	if (is_secret(path))
+		return true;
 	journal_copy(c->id, number, to_path);
 	to = open(to_path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 	    0600);

@@ -18,6 +18,7 @@
 
 enum {
 	PIECE_MAX = 24 * 1024, /* of output in one answer */
+	RUNS_MAX = 2000,       /* changes of its stream */
 	WAIT_MAX_MS = 30000,
 	WAITERS_MAX = 8, /* more get their answer at once: ops are few */
 	SETTLE_MS = 1000
@@ -375,6 +376,8 @@ add_output(const struct ring *log, int64_t offset, json_t *reply)
 		json_array_append_new(streams,
 		    json_pack("[i, I]", (int)which, (json_int_t)n));
 		at += n;
+		if (json_array_size(streams) == RUNS_MAX)
+			len = at; /* an answer must fit into one message */
 	}
 	base64_encode(&data, b->data, len);
 	json_object_set_new(reply, "offset", json_integer(b->offset));
@@ -481,10 +484,21 @@ attempt_ask(const json_t *msg, json_t *reply, struct err *e)
 
 /* ---- cancel */
 
+/* Of one that has not begun. */
+static void
+set_cancelled(struct attempt_record *r)
+{
+	r->state = ATTEMPT_ENDED;
+	r->reason = REASON_CANCELLED;
+	r->ended = clock_wall_ms();
+	journal_write(r);
+}
+
 int
 attempt_cancel(const json_t *msg, json_t *reply, struct err *e)
 {
 	struct id_body b = { 0 };
+	struct attempt_record r;
 	struct attempt *a;
 
 	if (read_id(msg, &b, e) < 0)
@@ -492,15 +506,17 @@ attempt_cancel(const json_t *msg, json_t *reply, struct err *e)
 	lock_take(&attempt_lock);
 	a = attempt_find(b.id);
 	if (a != NULL && a->rec.state == ATTEMPT_QUEUED) {
-		struct attempt_record r = a->rec;
-
-		r.state = ATTEMPT_ENDED;
-		r.reason = REASON_CANCELLED;
-		r.ended = clock_wall_ms();
-		journal_write(&r);
+		r = a->rec;
+		set_cancelled(&r);
 		finish(a, &r);
 	} else if (a != NULL) {
 		attempt_stop_locked(a, REASON_CANCELLED);
+	} else if (!journal_read(b.id, &r)) {
+		/* the attempt may still be on its way, and then finds its end */
+		r = (struct attempt_record){ .usage = { -1, -1, -1, -1, -1,
+						 -1 } };
+		str_copy(r.id, sizeof(r.id), b.id);
+		set_cancelled(&r);
 	}
 	lock_drop(&attempt_lock);
 	json_object_set_new(reply, "known", json_boolean(a != NULL));

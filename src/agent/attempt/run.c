@@ -179,8 +179,11 @@ set_end(struct attempt *a, int status, enum attempt_reason why,
 	if (why == REASON_NONE && a->spec.limits.cpu_seconds > 0 &&
 	    (status == 128 + SIGXCPU))
 		why = REASON_CPU;
-	/* the signal that ends a session may reach the command before us */
-	if (why == REASON_NONE && status > 128 &&
+	/*
+	 * The signal that ends a session may reach the command before us.  What
+	 * a command says that was told to end is no result: it may be half done.
+	 */
+	if (why == REASON_NONE &&
 	    attempt_is_leaving(status == 128 + SIGTERM ? LEAVE_MS : 0))
 		why = REASON_LOST;
 	if (why == REASON_NONE)

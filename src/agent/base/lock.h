@@ -63,6 +63,8 @@
 	    "what the loop's thread is asked to run")                         \
 	ROW(LOCK_VIEW, "view", "files/view.c",                                \
 	    "memory: one file of unknown size is read at a time")             \
+	ROW(LOCK_SECRETS, "secrets", "files/secret_list.c",                   \
+	    "lists of secret files")                                          \
 	ROW(LOCK_SWAP, "swap", "files/swap.c",                                \
 	    "a directory whose entries are exchanged one by one")             \
 	ROW(LOCK_WS_BODY, "ws_body", "ws/body.c",                             \

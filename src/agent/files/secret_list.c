@@ -8,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "agent/base/lock.h"
 #include "agent/files/files.h"
 #include "agent/files/record.h"
 #include "common/mem.h"
@@ -17,8 +18,11 @@ enum { LISTS_MAX = 1000, LIST_BYTES_MAX = 512 * 1024 };
 
 #define NEW ".new"
 
-int
-secret_list_write(const char *id, const struct buf *paths, struct err *e)
+/* Else a file could be removed as the last list's and be another's already. */
+static struct lock lists_lock = LOCK_INIT(LOCK_SECRETS);
+
+static int
+write_list(const char *id, const struct buf *paths, struct err *e)
 {
 	char path[RECORD_PATH_MAX], final[RECORD_PATH_MAX];
 	auto_fd int fd = -1;
@@ -36,6 +40,17 @@ secret_list_write(const char *id, const struct buf *paths, struct err *e)
 		return -1;
 	}
 	return 0;
+}
+
+int
+secret_list_write(const char *id, const struct buf *paths, struct err *e)
+{
+	int rc;
+
+	lock_take(&lists_lock);
+	rc = write_list(id, paths, e);
+	lock_drop(&lists_lock);
+	return rc;
 }
 
 static void
@@ -56,26 +71,6 @@ read_list(const char *path, struct buf *out)
 	/* a tenant may have changed it: the last path must end, too */
 	if (out->len > end && out->data[out->len - 1] != '\0')
 		buf_add(out, "", 1);
-}
-
-static void
-remove_listed(const char *path)
-{
-	auto_buf struct buf paths = { 0 };
-
-	read_list(path, &paths);
-	for (size_t at = 0; at < paths.len; at += strlen(paths.data + at) + 1)
-		(void)unlink(paths.data + at);
-	(void)unlink(path);
-}
-
-void
-secret_list_remove(const char *id)
-{
-	char path[RECORD_PATH_MAX];
-
-	record_path(SECRET_LIST_DIR, id, "", path);
-	remove_listed(path);
 }
 
 /* Calls `use` with the path of each list. */
@@ -99,21 +94,62 @@ for_each_list(void (*use)(const char *path, struct buf *out), struct buf *out)
 	closedir(d);
 }
 
+static bool
+has_path(const struct buf *paths, const char *path)
+{
+	for (size_t at = 0; at < paths->len; at += strlen(paths->data + at) + 1)
+		if (str_equal(paths->data + at, path))
+			return true;
+	return false;
+}
+
+bool
+secret_list_has(const char *path)
+{
+	auto_buf struct buf all = { 0 };
+
+	for_each_list(read_list, &all);
+	return has_path(&all, path);
+}
+
+static void
+remove_files(const struct buf *paths, const struct buf *kept)
+{
+	for (size_t at = 0; at < paths->len; at += strlen(paths->data + at) + 1)
+		if (!has_path(kept, paths->data + at))
+			(void)unlink(paths->data + at);
+}
+
+void
+secret_list_remove(const char *id)
+{
+	auto_buf struct buf paths = { 0 }, others = { 0 };
+	char path[RECORD_PATH_MAX];
+
+	record_path(SECRET_LIST_DIR, id, "", path);
+	lock_take(&lists_lock);
+	read_list(path, &paths);
+	(void)unlink(path);
+	for_each_list(read_list, &others);
+	remove_files(&paths, &others);
+	lock_drop(&lists_lock);
+}
+
 static void
 remove_one(const char *path, struct buf *out)
 {
-	(void)out;
-	remove_listed(path);
+	const struct buf none = { 0 };
+
+	out->len = 0;
+	read_list(path, out);
+	remove_files(out, &none);
+	(void)unlink(path);
 }
 
 void
 secret_list_remove_all(void)
 {
-	for_each_list(remove_one, NULL);
-}
+	auto_buf struct buf paths = { 0 };
 
-void
-secret_list_read_all(struct buf *out)
-{
-	for_each_list(read_list, out);
+	for_each_list(remove_one, &paths);
 }

@@ -19,13 +19,16 @@
 int secret_list_write(const char *id, const struct buf *paths, struct err *e)
     MUST_CHECK;
 
-/* Removes the files of the list `id`, and then the list. */
+/* Removes the list `id`, and its files unless another list has them, too. */
 void secret_list_remove(const char *id);
 
 /* The same for all lists: no execution runs. */
 void secret_list_remove_all(void);
 
-/* Adds the paths of all lists to *out. */
-void secret_list_read_all(struct buf *out);
+/*
+ * Whether a list has this absolute path now.  A list is written before its
+ * files: a reader that opens a file first and then asks reads no secret.
+ */
+bool secret_list_has(const char *path);
 
 #endif
