@@ -231,7 +231,7 @@ BEGIN
         plan.disposition := 'replayed';
         RETURN;
     END IF;
-    plan := session_create(p_session);
+    plan := session_create(p_session || '{"countLater": true}');
     IF plan.disposition = 'failed' THEN
         execution := NULL;
         RETURN;
@@ -253,9 +253,22 @@ BEGIN
         END IF;
         PERFORM pg_notify('sandlease_starts', '');
     END IF;
+    IF plan.disposition = 'found' THEN
+        PERFORM quota_find(p->>'tenant'); -- the last lock
+    END IF;
 END $$;
 
 -- ---- giving it to a wrapper
+
+-- Whether the session's wrapper has one, or is about to get it.  Locks the lease, under
+-- which it is given.
+CREATE OR REPLACE FUNCTION execution_is_given(p_session text)
+RETURNS boolean LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM FROM lease WHERE session_id = p_session FOR UPDATE;
+    RETURN EXISTS (SELECT FROM execution e WHERE e.session_id = p_session
+        AND e.state IN ('queued', 'running') AND e.generation IS NOT NULL);
+END $$;
 
 -- The requests that a session has made.
 CREATE OR REPLACE FUNCTION network_requests(p_session text)
@@ -365,6 +378,17 @@ BEGIN
         RETURNING e.state INTO state;
         RETURN;
     END IF;
+    IF p->>'end' = 'lost' THEN
+        -- no result.  While the session is being stopped, the end of that stop decides
+        -- whether there is another attempt.
+        applied := EXISTS (SELECT FROM lease l WHERE l.session_id = x.session_id
+            AND l.state = 'owns_wrapper' AND l.generation = x.generation);
+        IF applied THEN
+            SELECT * INTO state, applied FROM execution_lost(p_id, p_attempt,
+                coalesce(p->>'reason', 'its wrapper was ended'), false);
+        END IF;
+        RETURN;
+    END IF;
     -- an attempt that was thought to be lost, and had ended: it counts as what it was
     IF jsonb_array_length(x.attempts) >= x.attempt THEN
         x.attempts := x.attempts - (-1);
@@ -392,14 +416,15 @@ BEGIN
 END $$;
 
 -- An attempt is over without a result, so far as is known: the session's next wrapper may
--- know one.  p_last: it does not, and there is no other attempt.
+-- know one.  p_last: it does not, and there is no other attempt; nor is there for one that
+-- was cancelled.
 CREATE OR REPLACE FUNCTION execution_lost(p_id text, p_attempt bigint, p_why text, p_last boolean,
     OUT state text, OUT applied boolean)
 LANGUAGE plpgsql AS $$
 DECLARE
     x    execution%ROWTYPE := execution_lock(p_id);
     at   timestamptz := clock_timestamp();
-    over boolean := p_last;
+    over boolean := p_last OR x.cancel_at IS NOT NULL; -- read after the lock
 BEGIN
     state := x.state;
     applied := NOT execution_is_over(x.state) AND x.attempt = p_attempt;
@@ -427,11 +452,11 @@ RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     x record;
 BEGIN
-    FOR x IN SELECT e.id, e.attempt, e.cancel_at FROM execution e
+    FOR x IN SELECT e.id, e.attempt FROM execution e
               WHERE e.session_id = p_session AND e.generation = p_generation
                 AND e.state IN ('queued', 'running')
               ORDER BY e.created_at, e.id LOOP
-        PERFORM execution_lost(x.id, x.attempt, p_why, x.cancel_at IS NOT NULL);
+        PERFORM execution_lost(x.id, x.attempt, p_why, false);
     END LOOP;
 END $$;
 
@@ -500,9 +525,9 @@ CREATE OR REPLACE TRIGGER session_over_for_executions
         AND NEW.reason IN ('user-interrupt', 'max_run_time', 'too-old', 'disk_limit'))
     EXECUTE FUNCTION execution_session_over();
 
--- 1 s, doubled with each attempt, at most 60 s, and 20 % more or less.
+-- 1 s, doubled with each attempt, 20 % more or less, and at most 60 s.
 CREATE OR REPLACE FUNCTION execution_pause(p_attempt integer)
 RETURNS interval LANGUAGE sql VOLATILE AS $$
-    SELECT make_interval(secs => least(60, 2 ^ greatest(0, least(p_attempt, 10) - 1))
-        * (0.8 + 0.4 * random()))
+    SELECT make_interval(secs => least(60, 2 ^ greatest(0, least(p_attempt, 10) - 1)
+        * (0.8 + 0.4 * random())))
 $$;

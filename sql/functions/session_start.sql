@@ -242,7 +242,9 @@ BEGIN
         IF v_host IS NOT NULL THEN
             PERFORM other_host_raise(v_host); -- only that host can start it
         END IF;
-        IF f.state IN ('failed', 'lost') AND f.started_at IS NULL THEN
+        IF f.state IN ('failed', 'lost') AND f.started_at IS NULL
+                AND NOT EXISTS (SELECT FROM execution e -- one that waits for its next attempt
+                    WHERE e.session_id = v_found AND e.state IN ('queued', 'running')) THEN
             DELETE FROM idempotency
              WHERE tenant = v_tenant AND user_id = p->>'user' AND key = p->>'idempotencyKey';
             r.session_id := v_found;
@@ -262,7 +264,9 @@ BEGIN
         r.session_id := v_found;
         r.disposition := 'found';
         r.state := session_told(v_found);
-        PERFORM quota_find(v_tenant);
+        IF NOT p ? 'countLater' THEN -- the caller takes further locks, and counts it then
+            PERFORM quota_find(v_tenant);
+        END IF;
         RETURN r;
     END IF;
 
@@ -391,6 +395,10 @@ BEGIN
     PERFORM lease_apply(p_session, 'retain_warm',
         p || jsonb_build_object('seconds', session_warm_seconds(s)));
     PERFORM session_apply(p_session, 'verified', p);
+    IF EXISTS (SELECT FROM execution e WHERE e.session_id = p_session AND e.state = 'queued'
+                  AND e.generation IS NULL) THEN
+        PERFORM pg_notify('sandlease_starts', ''); -- src/api/serve/starts.c gives them
+    END IF;
     RETURN true;
 END $$;
 

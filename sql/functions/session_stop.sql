@@ -23,6 +23,9 @@ BEGIN
     IF p->>'seenActivity' IS NOT NULL AND s.activity_seq <> (p->>'seenActivity')::bigint THEN
         RETURN s.state; -- a client called while the reaper was asking
     END IF;
+    IF p->>'seenActivity' IS NOT NULL AND execution_is_given(p_session) THEN
+        RETURN s.state; -- so did one that gave it an execution
+    END IF;
     IF p->>'generation' IS NOT NULL AND NOT EXISTS (SELECT FROM lease l
             WHERE l.session_id = p_session AND l.generation = (p->>'generation')::bigint) THEN
         RETURN s.state; -- a later start than the one that failed is under way

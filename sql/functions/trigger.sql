@@ -276,11 +276,17 @@ DECLARE
     v_at timestamptz;
     k    record;
     t    org_trigger%ROWTYPE;
+    v_id text;
 BEGIN
     SELECT * INTO t FROM org_trigger WHERE id = p_id AND next_at = p_due FOR UPDATE;
-    IF NOT FOUND OR EXISTS (SELECT FROM execution e
-            WHERE e.tenant = t.tenant AND e.task_id = trigger_task(p_id, p_due)) THEN
-        RETURN; -- another reaper has recorded it
+    IF NOT FOUND THEN
+        RETURN; -- another reaper was faster
+    END IF;
+    SELECT e.id INTO v_id FROM execution e
+     WHERE e.tenant = t.tenant AND e.task_id = trigger_task(p_id, p_due);
+    IF FOUND THEN -- another reaper has recorded it, or the tenant itself
+        PERFORM trigger_fired(p_id, p_due, v_id);
+        RETURN;
     END IF;
     v_at := clock_timestamp();
     k := trigger_skipped(t, p_due, v_at);

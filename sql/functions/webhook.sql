@@ -157,7 +157,7 @@ $$;
 
 -- Claims up to p_most deliveries for p_seconds; another process may send them after that.
 -- A tenant has at most p_share under way, and a webhook whose last try failed has one: servers
--- that do not answer hold up their own org alone.  Tenants take turns.  p_late: only what has
+-- that do not answer hold up their own org alone.  Those come last, and tenants take turns.  p_late: only what has
 -- been due for so many seconds.
 CREATE OR REPLACE FUNCTION webhook_claim(p_most integer, p_share integer, p_seconds integer,
     p_late integer)
@@ -180,7 +180,7 @@ BEGIN
     ), under_way AS MATERIALIZED (
         SELECT d.tenant, d.webhook_id FROM webhook_delivery d WHERE d.claimed AND d.due_at > v_at
     ), due AS (
-        SELECT d.id, d.due_at, w.tenant,
+        SELECT d.id, d.due_at, w.tenant, w.failing_since IS NOT NULL AS failing,
                row_number() OVER (PARTITION BY w.tenant ORDER BY d.due_at, d.id) AS nth
           FROM waiting
           JOIN webhook w ON w.id = waiting.webhook_id AND w.enabled
@@ -194,7 +194,7 @@ BEGIN
     ), chosen AS (
         SELECT due.id FROM due
          WHERE due.nth + (SELECT count(*) FROM under_way u WHERE u.tenant = due.tenant) <= p_share
-         ORDER BY due.nth, due.due_at
+         ORDER BY due.failing, due.nth, due.due_at
          LIMIT p_most
     ), locked AS MATERIALIZED (
         SELECT d.id FROM webhook_delivery d
@@ -335,8 +335,14 @@ BEGIN
                THEN w.failing_since END,
            changed_at = clock_timestamp()
      WHERE id = p_id;
-    IF NOT v_enabled THEN
+    IF NOT (v_enabled AND w.enabled) THEN -- also what was written while it was disabled
         PERFORM webhook_give_up(p_id, 'the webhook was disabled');
+    END IF;
+    IF p->>'url' <> w.url THEN -- the old server's answers do not count, and the new one is asked
+        UPDATE webhook_delivery
+           SET claimed = false, attempts = attempts + 1, due_at = clock_timestamp()
+         WHERE webhook_id = p_id AND claimed;
+        PERFORM pg_notify('sandlease_webhooks', '');
     END IF;
     PERFORM audit_add('webhook_changed', 'info', p_tenant, p_id,
         jsonb_build_object('by', coalesce(p->>'actor', event_actor()), 'trace', p->'trace',

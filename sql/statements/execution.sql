@@ -132,7 +132,8 @@ DELETE FROM execution WHERE id IN (
 -- params: host
 -- Sessions of this host with an execution that is to be given, and the milliseconds until then:
 -- first those that are due, orgs in turns, because a start may take seconds, then the others, the next
--- first.  A new one is given by the worker that made it, unless that died.
+-- first.  A new one is given by the worker that made it, unless that died.  One whose session
+-- is being started waits for that: session_verified() notifies.
 WITH first AS (
     SELECT DISTINCT ON (x.session_id) x.session_id, x.tenant,
            greatest(0, ms_between(clock_timestamp(), x.due_at
@@ -141,10 +142,17 @@ WITH first AS (
       JOIN session s ON s.id = x.session_id
       LEFT JOIN sandbox b ON b.id = s.sandbox_id
      WHERE x.state = 'queued' AND x.generation IS NULL AND x.cancel_at IS NULL
-       AND coalesce(nullif(b.host, ''), $1) = $1
+       AND coalesce(nullif(b.host, ''), $1) = $1 AND s.state <> 'initializing'
      ORDER BY x.session_id, x.created_at, x.id
 )
 SELECT session_id, due_ms FROM first
  ORDER BY due_ms > 0, row_number() OVER (PARTITION BY tenant, due_ms > 0 ORDER BY due_at), due_ms,
           due_at
  LIMIT 100;
+
+-- name: executions_put_off
+-- params: session_id
+-- Those of a session that could not be started now.
+UPDATE execution SET due_at = clock_timestamp() + interval '1 s'
+ WHERE session_id = $1 AND state = 'queued' AND generation IS NULL
+   AND due_at <= clock_timestamp();

@@ -21,14 +21,21 @@ SELECT trigger_json(t) AS json FROM org_trigger t WHERE t.tenant = $1 ORDER BY t
 DELETE FROM org_trigger WHERE id = $2 AND tenant = $1 RETURNING id;
 
 -- name: triggers_due
--- params: after_at, after_id, limit
--- From after_at on, so that a pass tries each once.
+-- params: limit
+-- Orgs take turns: one may have many that fail.
+SELECT t.id, t.next_at::text AS at
+  FROM org_trigger t
+ WHERE t.next_at <= statement_timestamp()
+ ORDER BY row_number() OVER (PARTITION BY t.tenant ORDER BY t.next_at, t.id), t.next_at, t.id
+ LIMIT $1::int;
+
+-- name: trigger_due
+-- params: trigger_id, at
+-- The work of a trigger that is due; no row if it was changed, or another reaper was faster.
 SELECT t.id, t.tenant, t.org, t.user_id, t.bot, t.key_id, o.isolation, o.salt, t.run_sealed,
        t.next_at::text AS at, trigger_task(t.id, t.next_at) AS task
   FROM org_trigger t JOIN org o ON o.id = t.tenant
- WHERE t.next_at <= statement_timestamp() AND (t.next_at, t.id) > ($1::timestamptz, $2)
- ORDER BY t.next_at, t.id
- LIMIT $3::int;
+ WHERE t.id = $1 AND t.next_at = $2::timestamptz;
 
 -- name: trigger_fired
 -- params: trigger_id, due, execution_id

@@ -15,10 +15,10 @@
 #include "provider/link/attempt.h"
 
 enum {
-	START_MS = 10000, /* to start its session, even if nobody waits */
-	ASK_MS = 5000,    /* for an answer that needs no wait */
-	LOOK_MS = 1000,   /* the same, if nothing depends on it */
-	WAIT_MS = 10000,  /* the longest wait of one question */
+	START_MS = 2000, /* to start its session, even if nobody waits */
+	ASK_MS = 5000,   /* for an answer that needs no wait */
+	LOOK_MS = 1000,  /* the same, if nothing depends on it */
+	WAIT_MS = 10000, /* the longest wait of one question */
 	CANCEL_MS = 3000,
 	FIRST_MS = 200, /* until others see that it runs */
 	ROUNDS = 3,     /* lost, given again, asked */
@@ -32,7 +32,6 @@ int
 execution_deliver(struct control *ctl, const char *session, int64_t deadline_ms,
     struct err *e)
 {
-	int64_t at_least = clock_ms() + START_MS;
 	auto_rows struct rows *ids = NULL;
 	struct session_row s;
 
@@ -41,12 +40,11 @@ execution_deliver(struct control *ctl, const char *session, int64_t deadline_ms,
 		return -1;
 	if (rows_count(ids) == 0)
 		return 0;
-	if (start_session(ctl, session, "",
-		deadline_ms > at_least ? deadline_ms : at_least, e) < 0 ||
+	if (start_session(ctl, session, "", deadline_ms, e) < 0 ||
 	    control_session(ctl, session, "", &s, e) < 0) {
 		/* a start that goes on is no failure */
-		if (e->code != CODE_BEING_STARTED &&
-		    e->code != CODE_OTHER_HOST && e->code != CODE_DRAINING)
+		if (!start_undecided(e) && e->code != CODE_OTHER_HOST &&
+		    e->code != CODE_DRAINING)
 			for (size_t i = 0; i < rows_count(ids); i++)
 				execution_not_given(ctl,
 				    rows_text(ids, i, "id"), e);
@@ -168,6 +166,14 @@ pause_ms(int64_t ms, int64_t until_ms)
 	    NULL);
 }
 
+static int64_t
+start_until(int64_t wait_until_ms)
+{
+	int64_t at_least = clock_ms() + START_MS;
+
+	return wait_until_ms > at_least ? wait_until_ms : at_least;
+}
+
 /*
  * One step towards the end of an execution.  *over: it has ended, or nothing
  * more can be done now.
@@ -195,7 +201,8 @@ step(struct control *ctl, const char *id, const struct pull *w,
 		return 0;
 	}
 	if (!x.given)
-		return execution_deliver(ctl, x.session, w->wait_until_ms, e);
+		return execution_deliver(ctl, x.session,
+		    start_until(w->wait_until_ms), e);
 	if (control_session(ctl, x.session, "", &s, e) < 0 ||
 	    control_must_be_here(ctl, &s, e) < 0)
 		return -1;
@@ -209,14 +216,15 @@ step(struct control *ctl, const char *id, const struct pull *w,
 	if (ask_wrapper(ctl, &x, &s, w, a, &rest, e) == 0) {
 		execution_tidy(ctl, &rest);
 		*over = a->known &&
-		    (a->state == AGENT_ATTEMPT_ENDED || w->offset >= 0 ||
-			clock_left_ms(w->wait_until_ms) == 0);
+		    ((a->state == AGENT_ATTEMPT_ENDED &&
+			 !execution_attempt_lost(a)) ||
+			w->offset >= 0 || clock_left_ms(w->wait_until_ms) == 0);
 		return 0;
 	}
 	/* a wrapper that does not answer may be dead: the start looks */
 	if (e->kind != ERR_UNAVAILABLE || w->only_look)
 		return -1;
-	return start_session(ctl, x.session, "", clock_ms() + START_MS, e);
+	return start_session(ctl, x.session, "", start_until(0), e);
 }
 
 static int

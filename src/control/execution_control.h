@@ -52,14 +52,15 @@ struct execution_rest {
 void execution_tidy(struct control *ctl, const struct execution_rest *rest);
 
 struct execution_made {
-	bool is_new; /* false: the task id had one already */
+	bool is_new;  /* false: the task id had one already */
+	bool waiting; /* no wrapper has it yet: see execution_deliver() */
 	struct execution_rest rest;
 };
 
 /*
- * Records an execution and gives it to its session, which is started if that is
- * necessary; `id` becomes its id.  If only the second fails, the state of the
- * execution tells.  wait_until_ms: 0 if the client does not wait for its end.
+ * Records an execution and gives it to its session, if that is ready; `id`
+ * becomes its id.  If only the second fails, the state of the execution tells.
+ * wait_until_ms: 0 if the client does not wait for its end.
  */
 int execution_create(struct control *ctl, const struct principal *who,
     const struct execution_options *o, int64_t wait_until_ms, char id[ID_MAX],
@@ -88,11 +89,12 @@ int execution_start(struct control *ctl, const struct principal *who,
     struct execution_started *out, struct err *e) MUST_CHECK;
 
 /*
- * Starts the session and gives it the execution.  A failure is told by the
- * state of the execution.  wait_until_ms as above.
+ * Starts the session, for which there is time until start_until_ms, and gives it
+ * the execution.  A failure is told by the state of the execution; a start that
+ * takes longer goes on without this process.  wait_until_ms as above.
  */
 void execution_start_act(struct control *ctl, struct execution_started *s,
-    int64_t wait_until_ms);
+    int64_t start_until_ms, int64_t wait_until_ms);
 
 /*
  * The same for a process that must not start sessions: only a network that was
@@ -102,8 +104,9 @@ void execution_start_leave(struct control *ctl, struct execution_started *s);
 
 /*
  * Gives what waits in a session to its wrapper, in the order in which it was
- * made.  The session is started if it has no wrapper.  If that fails and the
- * client cannot help it, each has had an attempt.
+ * made.  The session is started if it has no wrapper, for which there is time
+ * until deadline_ms.  If that fails and the client cannot help it, each has had
+ * an attempt.
  */
 int execution_deliver(struct control *ctl, const char *session,
     int64_t deadline_ms, struct err *e) MUST_CHECK;

@@ -15,10 +15,7 @@
 #include "control/network_control.h"
 #include "control/start.h"
 
-enum {
-	TRIES = 3,       /* the session that it finds may end meanwhile */
-	START_MS = 10000 /* to start its session, even if nobody waits */
-};
+enum { TRIES = 3 }; /* the session that it finds may end meanwhile */
 
 /* ---- intent */
 
@@ -89,7 +86,6 @@ execution_create(struct control *ctl, const struct principal *who,
 	auto_free char *spec = NULL;
 	struct err why = { 0 };
 	struct session_row s;
-	int rc;
 
 	/* also tells its owner of a stranger who asks */
 	if (control_session(ctl, o->session, who->tenant, &s, e) < 0)
@@ -99,15 +95,13 @@ execution_create(struct control *ctl, const struct principal *who,
 	if (STORE_RUN(ctl->store, STMT_EXECUTION_CREATE, &r, e, spec) < 0)
 		return refused(e);
 	str_copy(id, ID_MAX, rows_text(r, 0, "id"));
-	*made = (struct execution_made){ .is_new = rows_bool(r, 0, "made") };
+	*made = (struct execution_made){ .is_new = rows_bool(r, 0, "made"),
+		.waiting = !rows_bool(r, 0, "given") };
 	CRASH_POINT("execution.intent");
 	/* a failure is told by the execution's own state */
-	if (rows_bool(r, 0, "given"))
-		rc = execution_give_and_ask(ctl, &s, id, wait_until_ms,
-		    &made->rest, &why);
-	else
-		rc = execution_deliver(ctl, o->session, wait_until_ms, &why);
-	if (rc < 0)
+	if (!made->waiting &&
+	    execution_give_and_ask(ctl, &s, id, wait_until_ms, &made->rest,
+		&why) < 0)
 		log_err(LOG_INFO, "execution_create", &why);
 	return 0;
 }
@@ -192,21 +186,18 @@ execution_start_leave(struct control *ctl, struct execution_started *s)
 
 void
 execution_start_act(struct control *ctl, struct execution_started *s,
-    int64_t wait_until_ms)
+    int64_t start_until_ms, int64_t wait_until_ms)
 {
 	enum disposition how =
 	    create_disposition(rows_text(s->plan, 0, "disposition"));
-	int64_t at_least = clock_ms() + START_MS;
-	int64_t deadline_ms =
-	    wait_until_ms > at_least ? wait_until_ms : at_least;
 	struct err e = { 0 };
 	int rc = 0;
 
 	if (how == SESSION_CREATED)
-		rc = launch(ctl, s, deadline_ms, wait_until_ms, &e);
+		rc = launch(ctl, s, start_until_ms, wait_until_ms, &e);
 	else if (how == SESSION_FOUND) {
 		follow_network(ctl, s);
-		rc = execution_deliver(ctl, s->session, deadline_ms, &e);
+		rc = execution_deliver(ctl, s->session, start_until_ms, &e);
 	}
 	if (rc < 0)
 		log_err(LOG_INFO, "execution_start", &e);

@@ -155,6 +155,12 @@ exit_code_json(const struct agent_attempt *a)
 	return a->began_ago_ms < 0 ? json_null() : json_integer(a->exit_code);
 }
 
+bool
+execution_attempt_lost(const struct agent_attempt *a)
+{
+	return a->state == AGENT_ATTEMPT_ENDED && str_equal(a->reason, "lost");
+}
+
 int
 execution_told(struct control *ctl, const struct execution_row *x,
     const struct session_row *s, const struct agent_attempt *a,
@@ -173,6 +179,11 @@ execution_told(struct control *ctl, const struct execution_row *x,
 			a->state == AGENT_ATTEMPT_RUNNING ? json_true() : NULL,
 			"beganAgoMs", ago_json(a->began_ago_ms), "limitsBy",
 			x->limits_by),
+		    e);
+	if (execution_attempt_lost(a)) /* no result: nothing of it is kept */
+		return record_told(ctl, x,
+		    json_pack("{s:s, s:o*}", "end", "lost", "reason",
+			str_empty(a->message) ? NULL : json_lossy(a->message)),
 		    e);
 	told = json_pack(
 	    "{s:s, s:o, s:o, s:o, s:o, s:o*, s:O*, s:O*, s:o*, s:o*}", "end",
@@ -347,7 +358,7 @@ ask_journal(struct control *ctl, const struct execution_row *x,
 		-1, 0, clock_ms() + ASK_MS, &a, e) < 0)
 		return -1;
 	*over = a.known && a.state == AGENT_ATTEMPT_ENDED &&
-	    !str_equal(a.reason, "lost");
+	    !execution_attempt_lost(&a);
 	if (!*over)
 		return 0;
 	if (execution_told(ctl, x, s, &a, &rest, e) < 0)

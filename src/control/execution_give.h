@@ -51,6 +51,9 @@ int execution_give(struct control *ctl, const struct session_row *s,
 int execution_give_row(struct control *ctl, const struct session_row *s,
     struct execution_row *x, struct err *e) MUST_CHECK;
 
+/* Whether its wrapper says that it ended without a result. */
+bool execution_attempt_lost(const struct agent_attempt *a);
+
 /*
  * Records what a wrapper says of the present attempt.  If it has ended, *rest is
  * set, and the caller tidies up.

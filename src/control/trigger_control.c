@@ -118,7 +118,7 @@ trigger_not_found(struct err *e)
 /* ---- carrying them out */
 
 static struct principal
-principal_of(const struct rows *r, size_t row)
+principal_of(const struct rows *r)
 {
 	struct principal who = { 0 };
 	const struct {
@@ -137,7 +137,7 @@ principal_of(const struct rows *r, size_t row)
 
 	for (size_t i = 0; i < ARRAY_LEN(MEMBERS); i++)
 		str_copy(MEMBERS[i].to, MEMBERS[i].size,
-		    rows_text(r, row, MEMBERS[i].column));
+		    rows_text(r, 0, MEMBERS[i].column));
 	return who;
 }
 
@@ -168,20 +168,20 @@ place_of(const struct control *ctl, const json_t *run)
  * have read the row before its run was changed.
  */
 static int
-record(struct control *ctl, const struct rows *r, size_t row,
-    struct execution_started *out, struct err *e)
+record(struct control *ctl, const struct rows *r, struct execution_started *out,
+    struct err *e)
 {
-	struct principal who = principal_of(r, row);
-	const char *id = rows_text(r, row, "id");
-	const char *task = rows_text(r, row, "task");
+	struct principal who = principal_of(r);
+	const char *id = rows_text(r, 0, "id");
+	const char *task = rows_text(r, 0, "task");
 	auto_json json_t *run = NULL;
 	char hash[TOKEN_HASH_HEX_MAX];
 	struct execution_options o;
 	struct session_options place;
 	json_t *work;
 
-	if (control_unseal(ctl, id, "run", rows_text(r, row, "run_sealed"),
-		&run, e) < 0)
+	if (control_unseal(ctl, id, "run", rows_text(r, 0, "run_sealed"), &run,
+		e) < 0)
 		return -1;
 	token_hash(task, hash);
 	work = json_object_get(run, "work");
@@ -211,14 +211,13 @@ may_pass(const struct err *e)
 }
 
 static int
-fire(struct control *ctl, const struct rows *r, size_t row, struct err *e)
+fire(struct control *ctl, const struct rows *r, struct err *e)
 {
 	auto_execution_started struct execution_started s = { 0 };
-	const char *id = rows_text(r, row, "id"),
-		   *due = rows_text(r, row, "at");
+	const char *id = rows_text(r, 0, "id"), *due = rows_text(r, 0, "at");
 	struct err why = { 0 };
 
-	if (record(ctl, r, row, &s, &why) == 0) {
+	if (record(ctl, r, &s, &why) == 0) {
 		CRASH_POINT("trigger.recorded");
 		if (STORE_RUN(ctl->store, STMT_TRIGGER_FIRED, NULL, e, id, due,
 			s.id) < 0)
@@ -233,14 +232,18 @@ fire(struct control *ctl, const struct rows *r, size_t row, struct err *e)
 }
 
 int
-trigger_fire(struct control *ctl, const struct rows *r, size_t row,
-    struct err *e)
+trigger_fire(struct control *ctl, const char *id, const char *at, struct err *e)
 {
+	auto_rows struct rows *r = NULL;
 	int rc;
 
-	snprintf(ctl->actor, sizeof(ctl->actor), "trigger:%s/%s",
-	    rows_text(r, row, "id"), rows_text(r, row, "user_id"));
-	rc = fire(ctl, r, row, e);
+	if (STORE_RUN(ctl->store, STMT_TRIGGER_DUE, &r, e, id, at) < 0)
+		return -1;
+	if (rows_count(r) == 0)
+		return 0;
+	snprintf(ctl->actor, sizeof(ctl->actor), "trigger:%s/%s", id,
+	    rows_text(r, 0, "user_id"));
+	rc = fire(ctl, r, e);
 	ctl->actor[0] = '\0';
 	return rc;
 }

@@ -35,10 +35,11 @@ int trigger_change(struct control *ctl, const struct principal *who,
 int trigger_not_found(struct err *e);
 
 /*
- * Records the execution of a trigger that is due, a row of STMT_TRIGGERS_DUE.
- * Starts nothing.  A refusal is written into the trigger's row and is no error.
+ * Records the execution of a trigger that is due at `at`, unless it was changed
+ * or fired meanwhile.  Starts nothing.  A refusal is written into the trigger's
+ * row and is no error.
  */
-int trigger_fire(struct control *ctl, const struct rows *r, size_t row,
+int trigger_fire(struct control *ctl, const char *id, const char *at,
     struct err *e) MUST_CHECK;
 
 #endif

@@ -83,6 +83,7 @@ static const struct meaning MEANINGS[] = {
 	{ "23503", "sandbox_class_fkey", ERR_INVALID, CODE_UNKNOWN_CLASS },
 	{ "23514", "class_writable_root_check", ERR_INVALID, CODE_NO_ROOTFS },
 	{ "2200",  NULL, ERR_INVALID,     CODE_VALIDATION_FAILED },  /* a date, a number */
+	{ "22021", NULL, ERR_INVALID,     CODE_VALIDATION_FAILED },  /* not UTF-8 */
 	{ "22P02", NULL, ERR_INVALID,     CODE_VALIDATION_FAILED },
 	{ "55P03", NULL, ERR_UNAVAILABLE, CODE_TRY_AGAIN },          /* lock_timeout */
 	{ "57014", NULL, ERR_UNAVAILABLE, CODE_TRY_AGAIN },          /* statement_timeout */

@@ -59,6 +59,7 @@ EXTRA_DIST += \
 	%D%/tenancy.t \
 	%D%/tickets.t \
 	%D%/terminal.t \
+	%D%/together.t \
 	%D%/triggers.t \
 	%D%/upgrade.t \
 	%D%/webhooks.t \

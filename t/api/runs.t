@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
 from executions import ended, how, logs, post, result, start
 from service import at, call, create, execute, expect, get, new_key, problem, until, value
-from tap import case, equal, run, true
+from tap import Skip, case, equal, run, true
 
 service.begin()
 
@@ -190,13 +190,17 @@ def logs_of(sid, name):
     return call("POST", at(sid, "/api/execute"), {"command": "cat " + name}).json.get("stdout")
 
 
+def await_journal(sid, x):
+    """Waits until the wrapper has written the end of the first attempt."""
+    path = "/home/user/.local/state/sandlease/executions/%s.1.json" % x["id"]
+    until("the journal has its end", lambda: '"state":"ended"' in (logs_of(sid, path) or ""))
+
+
 @case
 def a_result_that_nobody_has_asked_for_is_found_after_the_wrapper_is_lost():
     sid, wrapper = create_with_wrapper()
     x = start(sid, command="echo run >>runs")
-    until("it ran", lambda: logs_of(sid, "runs"))
-    # wait: for the journal, which is written a moment later
-    time.sleep(0.5)
+    await_journal(sid, x)
     os.kill(wrapper, 9)
     x = ended(x)
     equal((how(x), len(x["attempts"])), (("succeeded", 0, None), 1), "the first attempt's")
@@ -219,9 +223,10 @@ def many_may_wait_for_one_execution():
 def a_frozen_session_stands_still():
     sid = create()["id"]
     x = start(sid, command="for i in 1 2 3; do echo $i; sleep 0.3; done")
-    r = call("POST", at(sid, "/sleep"), {"suspend": True})
-    if r.status != 200 or not get(sid)["suspended"]:
-        return  # this machine cannot freeze
+    if service.setting("CGROUP") == "none":
+        raise Skip("nothing can be frozen")
+    expect(200, call("POST", at(sid, "/sleep"), {"suspend": True}))
+    true(get(sid)["suspended"], "it is frozen")
     frozen = expect(200, call("GET", "/v1/executions/" + x["id"])).json
     equal(frozen["endedAt"], None, "it has not ended")
     expect(200, call("POST", at(sid, "/resume")))
@@ -262,7 +267,7 @@ def a_deleted_session_cancels_what_it_has_and_its_output_stays():
     for method, path, why in (("DELETE", "", "the session was deleted"),
                               ("POST", "/sleep", "the session was put to sleep")):
         sid = create()["id"]
-        x = start(sid, command="echo said; echo err >&2; echo left >f; sleep 1000",
+        x = start(sid, command="echo said; echo left >f; echo err >&2; sleep 1000",
                   collect=["f"])
         y = start(sid, command="echo never >>/workspace/f")
         until("it has begun", lambda: b"err" in call("GET", "/v1/executions/%s/logs" % x["id"]).body)
@@ -282,15 +287,18 @@ def an_end_that_nobody_saw_has_its_own_time():
     x = start(S, command="echo 0123456789; sleep 0.3")
     equal(value("SELECT state IN ('queued', 'running') FROM execution WHERE id = :'v1'", x["id"]),
           "t", "nobody has asked")
+    await_journal(S, x)
     # wait: so that the end lies well before the question
     time.sleep(3)
     x = ended(x)
-    took = float(value("SELECT extract(epoch FROM ended_at - started_at) FROM execution"
-                       " WHERE id = :'v1'", x["id"]))
-    ago = float(value("SELECT extract(epoch FROM clock_timestamp() - ended_at) FROM execution"
-                      " WHERE id = :'v1'", x["id"]))
-    true(0.3 <= took < 2 < ago, "it took %s, and that was %s ago" % (took, ago))
-    true(abs(took * 1000 - x["usage"]["wallMs"]) < 500, x["usage"])
+    since, took, ago = map(float, value(
+        "SELECT extract(epoch FROM ended_at - created_at), extract(epoch FROM ended_at - started_at),"
+        " extract(epoch FROM clock_timestamp() - ended_at) FROM execution"
+        " WHERE id = :'v1'", x["id"]).split("|"))
+    true(since >= 0.3 and took > 0 and ago >= 3,
+         "it took %s of %s, and that was %s ago" % (took, since, ago))
+    # wait: the time of the question would be three seconds later
+    true(abs(took * 1000 - x["usage"]["wallMs"]) < 1000, x["usage"])
     equal(x["artifacts"]["bytes"], 11, "what is kept has the bytes of its output")
 
 

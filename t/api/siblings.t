@@ -36,9 +36,12 @@ def limits_bite_while_a_sibling_goes_on():
     for name, (limits, command, state) in HARM.items():
         x = result(bad, command=command, limits=limits)
         equal(x["state"], state, "%s: %r" % (name, x))
+        if name == "forks" and x["limitsBy"]["pids"] == "cgroup":
+            true("fork" in x["stderrTail"], "no more processes: %r" % x)
         equal(how(result(bad, command="rm -f filler; echo well"))[0], "succeeded",
               "the next one after " + name)
-    expect(200, call("DELETE", "/v1/executions/" + sibling["id"]))
+    s = expect(200, call("DELETE", "/v1/executions/" + sibling["id"])).json
+    equal((s["state"], len(s["attempts"])), ("cancelled", 1), "it ran to this moment: %r" % s)
     times = [int(t) for t in logs(sibling).split()]
     gaps = [b - a for a, b in zip(times, times[1:])]
     true(len(times) > 20 and max(gaps) < 1e9, "%d ticks, the longest gap %d ms" % (

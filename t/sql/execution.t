@@ -28,6 +28,9 @@ cancel() { q "SELECT state, cancel_at IS NOT NULL FROM execution_cancel('$(sid "
 row() { q "SELECT state, attempt, coalesce(generation::text, '-'), jsonb_array_length(attempts),
 	work_sealed IS NOT NULL FROM execution WHERE id = '$(sid "$1")'"; }
 due() { must "UPDATE execution SET due_at = clock_timestamp() WHERE id = '$(sid "$1")'"; }
+due_later() {
+	must "UPDATE execution SET due_at = clock_timestamp() + interval '1 h' WHERE id = '$(sid "$1")'"
+}
 readonly OK='"end": "succeeded", "exitCode": 0, "stderrTail": "", "usage": {}'
 
 create a >/dev/null
@@ -54,16 +57,24 @@ new x2 a >/dev/null
 give x2 1 >/dev/null
 told x2 1 '"running": true' >/dev/null
 is "$(lost x2 2 false)" "running|f" "a loss of another attempt does not count"
+before=$(q "SELECT clock_timestamp()")
 is "$(lost x2 1 false)|$(row x2)" "queued|t|queued|1|-|1|t" "a lost attempt is followed by another"
-is "$(give x2 1)" "" "not at once"
-is "$(q "SELECT due_at - clock_timestamp() BETWEEN '0.5 s' AND '1.2 s' FROM execution
-	WHERE id = '$(sid x2)'")" t "but after about a second"
+is "$(q "SELECT due_at BETWEEN '$before'::timestamptz + interval '0.8 s'
+		AND clock_timestamp() + interval '1.2 s' FROM execution WHERE id = '$(sid x2)'")" t \
+	"after about a second"
+due_later x2
+is "$(give x2 1)" "" "not before"
 is "$(q "SELECT bool_and(p BETWEEN '0.8 s' AND '1.2 s' AND q BETWEEN '6.4 s' AND '9.6 s'
-		AND r BETWEEN '48 s' AND '72 s' AND s BETWEEN '48 s' AND '72 s')
+		AND r BETWEEN '48 s' AND '60 s' AND s BETWEEN '48 s' AND '60 s')
 	FROM generate_series(1, 50), execution_pause(1) p, execution_pause(4) q, execution_pause(7) r,
 	execution_pause(2000000000) s")" t "the pause doubles, up to a minute"
 is "$(told x2 1 "$OK")|$(row x2)" "succeeded|t|succeeded|1|-|0|f" \
 	"an attempt that had ended, as a later wrapper says, counts as what it was"
+new x2b a >/dev/null
+give x2b 1 >/dev/null
+is "$(told x2b 1 '"end": "lost"')|$(row x2b)" "queued|t|queued|1|-|1|t" \
+	"its wrapper may say so itself: then there is another, too"
+cancel x2b >/dev/null
 new x3 a >/dev/null
 give x3 1 >/dev/null
 lost x3 1 false >/dev/null
@@ -134,10 +145,44 @@ must "SELECT executions_lost('$(sid e)', 2, 'why')"
 is "$(row e1)" "queued|1|1|0|t" "not with another generation"
 must "SELECT executions_lost('$(sid e)', 1, 'why')"
 is "$(row e1) $(row e2)" "queued|1|-|1|t queued|1|-|1|t" "all that it had are lost with it"
+due_later e1
 for x in e4 e3 e2; do due $x; done
 is "$(q "EXECUTE to_give('$(sid e)')")" "" "none overtakes one that waits for its next attempt"
 due e1
 is "$(q "EXECUTE to_give('$(sid e)')" | sed -n 1p)" "$(sid e1)" "which comes first"
+
+# ---- its loss and its cancellation at once
+create ga >/dev/null
+verify ga 1 >/dev/null
+new ga1 ga >/dev/null
+give ga1 1 >/dev/null
+behind "SELECT state FROM execution_cancel('$(sid ga1)', '{}')" \
+	"SELECT executions_lost('$(sid ga)', 1, 'why')" "a loss behind a cancellation"
+is "$(row ga1)" "cancelled|1|-|1|f" "ends it"
+
+# ---- a session that was idle when the reaper asked
+new ga2 ga >/dev/null
+is "$(request ga sleep idle-timeout '"seenActivity": 0')" sleeping "one that no wrapper has does not hold it awake"
+create ha >/dev/null
+verify ha 1 >/dev/null
+new ha1 ha >/dev/null
+give ha1 1 >/dev/null
+is "$(request ha sleep idle-timeout '"seenActivity": 0')" ready "it is not put to sleep when it has an execution"
+is "$(q "SELECT count(*) FROM session_suspend_begin('$(sid ha)', '{\"seenActivity\": 0, \"seconds\": 60}')")" 0 \
+	"nor frozen"
+request ha sleep user-interrupt >/dev/null
+is "$(told ha1 1 '"end": "lost"')|$(row ha1)" "queued|f|queued|1|1|0|t" \
+	"while it is being stopped its wrapper's loss is no other attempt"
+begin ha a >/dev/null
+is "$(end ha a true)|$(row ha1)" "asleep|cancelled|1|1|0|f" "the stop says what becomes of it"
+
+# ---- a session whose first start failed
+create i1 '"name": "fails"' >/dev/null
+stop i1 fail >/dev/null
+new i2 i1 >/dev/null
+is "$(create i3 '"name": "fails"')" "found|failed|" "is not replaced while an execution waits in it"
+cancel i2 >/dev/null
+is "$(create i3 '"name": "fails"')" "failed||" "only then"
 
 # ---- orgs take turns
 must "PREPARE due AS $(statement execution executions_due)"
@@ -157,6 +202,14 @@ is "$(q "EXECUTE due('h1')" | cut -d'|' -f1 | sed -n 1,2p)" "$(printf '%s\n' "$(
 	"what is not due comes after, the next first"
 due e2
 is "$(q "EXECUTE due('h1')" | grep -c "$(sid e)|0")" 0 "a session is due with its first one"
+create q >/dev/null
+new q1 q >/dev/null
+must "UPDATE execution SET due_at = clock_timestamp() - interval '9 s' WHERE id = '$(sid q1)'"
+is "$(q "EXECUTE due('h1')" | grep -c "$(sid q)")" 0 "one whose session is being started waits for that"
+must "LISTEN sandlease_starts"
+is "$(verify q 1 | grep -c 'notification "sandlease_starts"')|$(q "EXECUTE due('h1')" | grep -c "$(sid q)|0")" \
+	"1|1" "and is due with it"
+must "UNLISTEN *"
 
 # ---- the last one takes a session along that was made for it
 create d >/dev/null

@@ -254,6 +254,9 @@ mutant "a part of an hour becomes a whole one" sample.t functions/sample.sql \
 mutant "a sandbox tells of another's session" sample.t functions/sample.sql \
 	's/LEFT JOIN session s ON s.id = x.session AND s.sandbox_id = b.id/LEFT JOIN session s ON s.id = x.session/'
 webhooks() { mutant "$1" webhook.t functions/webhook.sql "$2"; }
+webhooks "servers that fail come first" 's/ORDER BY due.failing, due.nth/ORDER BY due.nth/'
+webhooks "the server before is believed" "s/IF p->>'url' <> w.url THEN/IF false THEN/"
+webhooks "what was given up is sent later" 's/IF NOT \(v_enabled AND w.enabled\) THEN/IF NOT v_enabled THEN/'
 webhooks "a delivery is claimed twice" \
 	's/claimed = true, due_at = v_at \+ make_interval\(secs => p_seconds\)/claimed = true/'
 webhooks "a claim waits for another" 's/^           FOR UPDATE SKIP LOCKED$/           FOR UPDATE/'
@@ -298,6 +301,15 @@ executions "what is given again is another attempt" \
 executions "what was cancelled is given" 's/AND e.cancel_at IS NULL AND NOT/AND NOT/'
 executions "another attempt does not wait" 's/ AND e.due_at <= clock_timestamp\(\)\)$/)/'
 executions "the pause has no bound" 's/least\(60, 2/least(86400, 2/'
+executions "a word without a result is one" "s/IF p->>'end' = 'lost' THEN/IF false THEN/"
+executions "a loss during a stop is another attempt" "s/l.state = 'owns_wrapper' AND l.generation = x.generation/true/"
+executions "a loss overlooks the cancellation" 's/over boolean := p_last OR .*;/over boolean := p_last;/'
+mutant "an idle date ends an execution" execution.t functions/session_stop.sql \
+	's/AND execution_is_given\(p_session\)/AND false/'
+mutant "a session is frozen with its execution" execution.t functions/session_suspend.sql \
+	's/execution_is_given\(p_session\)/false/'
+mutant "a name is made anew though an execution waits" execution.t functions/session_start.sql \
+	"s/AND e.state IN \('queued', 'running'\)\) THEN/AND false) THEN/"
 executions "a late word leaves the loss" 's/x.attempts := x.attempts - \(-1\);/NULL;/'
 executions "one that was cancelled is lost" \
 	's/WHEN over AND x.cancel_at IS NOT NULL/WHEN false/'

@@ -117,6 +117,24 @@ claim 9 >/dev/null
 is "$(q "SELECT webhook_redeliver('acme', '$(sid a)', '$d')")|$(row "$d")|$(claim 9)" \
 	"t|pending|5|t|204|-|" "one that is being sent is not sent twice"
 clear
+patch() { must "SELECT webhook_patch('acme', '$(sid "$1")', '{$2}')"; } # WEBHOOK JSON
+d=$(add a)
+claim 1 >/dev/null
+patch a '"url": "https://x/other"'
+is "$(told "$d" 1 410)|$(row "$d")|$(failing a)|$(claim 9)" "late|pending|2|f|-|-|f|a3" \
+	"an answer of the server before does not count, and the new one is asked"
+clear
+patch a '"enabled": false'
+add a >/dev/null
+patch a '"enabled": true'
+is "$(claim 9)" "" "what was written while it was disabled is not sent later"
+clear
+add a >/dev/null
+due
+must "UPDATE webhook SET failing_since = clock_timestamp() WHERE id = '$(sid a)'"
+add o other >/dev/null
+is "$(claim 1)" o1 "servers that fail come last"
+clear
 d=$(add a)
 add a >/dev/null
 claim 1 >/dev/null

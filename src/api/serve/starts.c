@@ -16,7 +16,7 @@
  * read again: one tenant with many starts must not delay the starts of others
  * that came later.
  */
-enum { LOOK_MS = 5000, ROUND_MS = 1000, BETWEEN_MS = 100 };
+enum { LOOK_MS = 5000, ROUND_MS = 1000, BETWEEN_MS = 100, START_MS = 2000 };
 
 /* Continues due starts; *next_ms is when (by clock_ms()) to look again. */
 static int
@@ -55,9 +55,14 @@ give_executions(struct control *ctl, const volatile sig_atomic_t *stopping,
 			*next_ms = due_ms < *next_ms ? due_ms : *next_ms;
 			break;
 		}
-		if (execution_deliver(ctl, rows_text(r, i, "session_id"), 0,
-			&why) < 0)
-			log_err(LOG_INFO, "execution_deliver", &why);
+		if (execution_deliver(ctl, rows_text(r, i, "session_id"),
+			clock_ms() + START_MS, &why) == 0)
+			continue;
+		log_err(LOG_INFO, "execution_deliver", &why);
+		/* else it would be the first again, before all others */
+		if (STORE_RUN(ctl->store, STMT_EXECUTIONS_PUT_OFF, NULL, e,
+			rows_text(r, i, "session_id")) < 0)
+			return -1;
 	}
 	return 0;
 }

@@ -188,6 +188,11 @@ live_logs(struct call *c, struct control *ctl, const char *id,
 		l.offset = a.offset;
 		l.done = a.state == AGENT_ATTEMPT_ENDED && l.next >= a.bytes;
 	}
+	if (over && !l.done && a.output.len == 0) {
+		/* the output was not kept, and its wrapper has removed it */
+		l.dropped = a.bytes;
+		l.done = true;
+	}
 	reply_logs(c, id, &l);
 	return 0;
 }

@@ -13,7 +13,10 @@
 #include "control/execution_control.h"
 #include "domain/state.h"
 
-enum { STATE_MAX = 32 };
+enum {
+	STATE_MAX = 32,
+	START_MS = 10000 /* to start a session, if the org's share allows it */
+};
 
 int
 execution_read_own(struct call *c, const char *id, struct rows **r,
@@ -165,6 +168,17 @@ options_of(const struct execution_body *b, json_t *work, const char *shown,
 		.max_retries = b->max_retries };
 }
 
+/* A failure is told by the state of the executions. */
+static void
+deliver(struct call *c, struct control *ctl, const char *session)
+{
+	struct err why = { 0 };
+
+	if (execution_deliver(ctl, session, app_deadline(c, START_MS), &why) <
+	    0)
+		log_err(LOG_INFO, "execution_deliver", &why);
+}
+
 int
 v1_session_execution_create(struct call *c, struct err *e)
 {
@@ -188,6 +202,16 @@ v1_session_execution_create(struct call *c, struct err *e)
 	o.session = call_var(c, "id");
 	if (execution_create(ctl, &app->who, &o, until_ms, id, &made, e) < 0)
 		return -1;
+	/* a client that does not wait gets its answer before the start */
+	if (made.waiting && until_ms == 0) {
+		if (reply_execution(c, made.is_new ? 202 : 200, id, e) < 0)
+			return -1;
+		call_end(c);
+	}
+	if (made.waiting)
+		deliver(c, ctl, o.session);
+	if (c->status != 0)
+		return 0;
 	if (until_ms > 0 && !made.rest.over &&
 	    pull_checked(c, ctl, id, until_ms, e) < 0)
 		return -1;
@@ -265,7 +289,7 @@ v1_execution_run(struct call *c, struct err *e)
 			return -1;
 		call_end(c);
 	}
-	execution_start_act(ctl, &s, until_ms);
+	execution_start_act(ctl, &s, app_deadline(c, START_MS), until_ms);
 	if (c->status != 0)
 		return 0;
 	if (until_ms > 0 && !s.rest.over &&
