@@ -368,6 +368,8 @@ BEGIN
             'instance', l.instance, 'generation', l.generation, 'reason', 'wrapper_gone',
             'trace', p->>'trace', 'actor', p->>'actor'));
     END IF;
+    -- its attempts are over with the last generation, and others follow
+    PERFORM executions_lost(p_session, l.generation, 'its wrapper was lost');
     PERFORM session_apply(p_session, 'start', p);
     RETURN session_plan(p_session, 'restarted', p);
 END $$;

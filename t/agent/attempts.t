@@ -170,6 +170,11 @@ def limits_end_an_attempt():
             ("cpu.1", {"cpuSeconds": 1}, "while :; do :; done", "cpu_exceeded"),
             ("cpus.1", {"cpuSeconds": 1}, "for i in 1 2 3 4; do (while :; do :; done) & done; wait",
              "cpu_exceeded"),
+            ("nobodys.1", {"cpuSeconds": 1}, "exec /usr/bin/python3 -c '\nimport os, signal, time\n"
+             "signal.signal(signal.SIGCHLD, signal.SIG_IGN)\nfor i in range(40):\n"
+             "    if os.fork() == 0:\n        end = time.process_time() + 0.5\n"
+             "        while time.process_time() < end: pass\n        os._exit(0)\n"
+             "    try: os.wait()\n    except ChildProcessError: pass'", "cpu_exceeded"),
             ("forks.1", {"cpuSeconds": 1}, "while :; do (for i in {1..2000}; do :; done); done",
              "cpu_exceeded"),
             ("mem.1", {"memoryMb": 64}, "/usr/bin/python3 -c 'import time; x = b\"x\" * (200 << 20);"

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """Tests executions beside each other and beside a session that starts, ends or is kept:
 secrets stay with theirs, and what was cut off is no result."""
+import http.client
 import os
 import signal
 import sys
@@ -9,8 +10,9 @@ import threading
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 import service
 from executions import ended, how, logs, post, result, start
-from service import at, call, create, execute, expect, problem, until, value
-from tap import case, equal, run, true
+from service import (at, call, create, execute, expect, next_event, problem, until,
+                     value)
+from tap import PATIENCE, case, equal, run, true
 
 service.begin(conf="quota_artifact_mb = 1")
 
@@ -125,6 +127,34 @@ def output_that_changes_its_stream_all_the_time_can_be_read():
     execute(sid, "touch go1")
     out = logs(ended(x))
     equal((out.count("a"), out.count("b")), (6000, 6000), "and afterwards")
+
+
+def events(x, last=None):
+    """An open stream of an execution that runs."""
+    headers = {"Authorization": "Bearer " + service.setting("SANDLEASE_API_KEY")}
+    if last:
+        headers["Last-Event-ID"] = last
+    r = call("GET", "/v1/executions/%s/stream" % x["id"])
+    equal(r.status, 307, "it runs")
+    conn = http.client.HTTPConnection("127.0.0.1", service.port(), timeout=PATIENCE)
+    conn.request("GET", r.header("location"), headers=headers)
+    return conn, conn.getresponse()
+
+
+@case
+def a_stream_that_was_lost_goes_on_where_it_was():
+    sid = create()["id"]
+    x = start(sid, command="echo one; " + WAITS % (1, 1) + "echo two")
+    conn, answer = events(x)
+    while not (line := answer.readline()).startswith(b"id: "):
+        true(line, "it goes on")
+    last = line[len(b"id: "):].decode().strip()
+    equal(next_event(answer)["data"], "one\n", "the first event")
+    conn.close()
+    _, answer = events(x, last)
+    execute(sid, "touch go1")
+    equal([next_event(answer).get("data") for _ in range(2)], ["two\n", None], "only the rest")
+    equal(logs(ended(x)), "one\ntwo\n", "all of it")
 
 
 @case

@@ -95,6 +95,10 @@ is "$(day acme)|$(day other)" "6|6||0|2|2||0" "each end counts for its day and o
 begun acme a7
 ends a7 '' failed >/dev/null
 is "$(day acme)" "7|6|1|0" "and for its state"
+ask one "BEGIN; DELETE FROM artifact; DELETE FROM execution" >/dev/null
+is "$(ask one "SELECT executions FROM execution_day WHERE tenant = 'acme' AND agent_type = 'coder'")" 7 \
+	"which stay when the executions are forgotten"
+ask one ROLLBACK >/dev/null
 
 # ---- suggested limits
 # used TENANT STATE MB DAYS: one that has ended so long ago.

@@ -160,6 +160,13 @@ behind "SELECT state FROM execution_cancel('$(sid ga1)', '{}')" \
 	"SELECT executions_lost('$(sid ga)', 1, 'why')" "a loss behind a cancellation"
 is "$(row ga1)" "cancelled|1|-|1|f" "ends it"
 
+create gb >/dev/null
+verify gb 1 >/dev/null
+new gb1 gb >/dev/null
+give gb1 1 >/dev/null
+restart gb owns_wrapper 1 >/dev/null
+is "$(row gb1)" "queued|1|-|1|t" "the next start of its session sees the loss"
+
 # ---- a session that was idle when the reaper asked
 new ga2 ga >/dev/null
 is "$(request ga sleep idle-timeout '"seenActivity": 0')" sleeping "one that no wrapper has does not hold it awake"

@@ -308,6 +308,8 @@ mutant "an idle date ends an execution" execution.t functions/session_stop.sql \
 	's/AND execution_is_given\(p_session\)/AND false/'
 mutant "a session is frozen with its execution" execution.t functions/session_suspend.sql \
 	's/execution_is_given\(p_session\)/false/'
+mutant "a start does not see what is lost" execution.t functions/session_start.sql \
+	's/PERFORM executions_lost\(.*;//'
 mutant "a name is made anew though an execution waits" execution.t functions/session_start.sql \
 	"s/AND e.state IN \('queued', 'running'\)\) THEN/AND false) THEN/"
 executions "a late word leaves the loss" 's/x.attempts := x.attempts - \(-1\);/NULL;/'

@@ -108,6 +108,7 @@ meters_close(struct attempt_meters *m)
 	for (int i = 0; i < METER__MAX; i++)
 		mem_close_fd(&m->at[i].fd);
 	m->join_count = 0;
+	procload_seen_free(&m->seen);
 }
 
 /* ---- reading */
@@ -154,17 +155,24 @@ read_cpu(const struct attempt_meters *m)
 	return user < 0 || system < 0 ? -1 : user + system;
 }
 
-/* Adds up the processes below root, for quantities without a file. */
+/*
+ * Adds up the processes below root, for quantities without a file.  Of two ways
+ * to count processor time each misses some: short processes, or children whose
+ * parents do not wait for them.
+ */
 static void
-look_at_tree(pid_t root, struct meter_now *out)
+look_at_tree(struct attempt_meters *m, pid_t root, struct meter_now *out)
 {
 	struct procload l = procload_below(root);
 
 	out->processes = l.processes;
 	if (out->memory < 0)
 		out->memory = l.memory_bytes;
-	if (out->cpu_us < 0)
-		out->cpu_us = l.cpu_us;
+	if (out->cpu_us < 0) {
+		int64_t seen = procload_seen_us(&m->seen, root);
+
+		out->cpu_us = seen > l.cpu_us ? seen : l.cpu_us;
+	}
 }
 
 void
@@ -177,7 +185,7 @@ meters_look(struct attempt_meters *m, pid_t root, struct meter_now *out)
 		.oom_kills = read_file(m, METER_OOM_KILLS),
 		.processes = -1 };
 	if (out->cpu_us < 0 || out->memory < 0 || m->at[METER_PROCS].fd < 0)
-		look_at_tree(root, out);
+		look_at_tree(m, root, out);
 	if (out->memory > m->seen_peak)
 		m->seen_peak = out->memory;
 	/* the sum of a tree shrinks when a process ends */
@@ -213,6 +221,8 @@ meters_usage(const struct attempt_meters *m, const struct rusage *r,
 	if (out->cpu_user_us < 0 || out->cpu_system_us < 0) {
 		out->cpu_user_us = timeval_us(&r->ru_utime);
 		out->cpu_system_us = timeval_us(&r->ru_stime);
+		if (out->cpu_user_us + out->cpu_system_us < m->seen_cpu_us)
+			out->cpu_user_us = m->seen_cpu_us - out->cpu_system_us;
 	}
 	out->memory_peak = peak > m->seen_peak ? peak : m->seen_peak;
 	if (peak < 0 && largest > out->memory_peak)

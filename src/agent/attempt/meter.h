@@ -11,6 +11,7 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "agent/base/procload.h"
 #include "common/channel.h"
 #include "common/err.h"
 #include "common/json.h"
@@ -39,6 +40,7 @@ struct attempt_meters {
 	} at[METER__MAX];
 	int64_t seen_peak; /* the most that was seen, in bytes */
 	int64_t seen_cpu_us;
+	struct procload_seen seen;
 };
 
 /* Use of an attempt so far; -1: not known. */

@@ -58,9 +58,13 @@ proctree_parse(const char *stat, pid_t *pid, char *state, pid_t *ppid,
 	return 0;
 }
 
-/* CPU ticks in a line of /proc/PID/stat, with those of ended children. */
+/* CPU ticks in a line of /proc/PID/stat; children: that were waited for. */
+struct ticks {
+	uint64_t own, children;
+};
+
 static int
-parse_cpu(const char *stat, uint64_t *ticks)
+parse_cpu(const char *stat, struct ticks *out)
 {
 	const char *after = strrchr(stat, ')');
 	uint64_t user, sys, child_user, child_sys;
@@ -71,7 +75,7 @@ parse_cpu(const char *stat, uint64_t *ticks)
 		" %" SCNu64 " %" SCNu64 " %" SCNu64,
 		&user, &sys, &child_user, &child_sys) != 4)
 		return -1;
-	*ticks = user + sys + child_user + child_sys;
+	*out = (struct ticks){ user + sys, child_user + child_sys };
 	return 0;
 }
 
@@ -140,18 +144,22 @@ read_table(struct proc_table *t)
 		qsort(t->procs, t->count, sizeof(*t->procs), by_pid);
 }
 
-int64_t
-proctree_cpu_us(pid_t pid)
+struct proc_cpu
+proctree_cpu(pid_t pid)
 {
 	const uint64_t us_per_second = 1000000;
+	const uint64_t per_second = (uint64_t)sysconf(_SC_CLK_TCK);
 	char name[16], text[STAT_MAX];
-	uint64_t ticks;
+	struct ticks t;
 
 	snprintf(name, sizeof(name), "/proc/%d", (int)pid);
-	if (!read_stat(AT_FDCWD, name, text) || parse_cpu(text, &ticks) < 0)
-		return 0;
-	return (
-	    int64_t)(ticks * us_per_second / (uint64_t)sysconf(_SC_CLK_TCK));
+	if (!read_stat(AT_FDCWD, name, text) || parse_cpu(text, &t) < 0)
+		return (struct proc_cpu){ 0 };
+	return (struct proc_cpu){
+		.own_us = (int64_t)(t.own * us_per_second / per_second),
+		.children_us =
+		    (int64_t)(t.children * us_per_second / per_second),
+	};
 }
 
 int64_t
@@ -159,7 +167,8 @@ proctree_cpu_ms(void)
 {
 	DIR *d = opendir("/proc");
 	const struct dirent *ent;
-	uint64_t sum = 0, ticks;
+	uint64_t sum = 0;
+	struct ticks t;
 	char text[STAT_MAX];
 
 	if (d == NULL)
@@ -169,8 +178,8 @@ proctree_cpu_ms(void)
 
 		if (pid > 1 && pid != getpid() &&
 		    read_stat(dirfd(d), ent->d_name, text) &&
-		    parse_cpu(text, &ticks) == 0)
-			sum += ticks;
+		    parse_cpu(text, &t) == 0)
+			sum += t.own + t.children;
 	}
 	closedir(d);
 	return (int64_t)(sum * 1000 / (uint64_t)sysconf(_SC_CLK_TCK));

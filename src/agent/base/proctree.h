@@ -86,7 +86,10 @@ void proctree_older(pid_t root, struct proc_moment since, struct proctree *out);
  */
 size_t proctree_signal(pid_t root, const struct proctree *spare, int sig);
 /* CPU time of one process and the children it has waited for; 0: it is gone. */
-int64_t proctree_cpu_us(pid_t pid);
+struct proc_cpu {
+	int64_t own_us, children_us;
+};
+struct proc_cpu proctree_cpu(pid_t pid);
 /*
  * CPU time of all processes in this pid namespace except process 1 and the
  * caller, with that of children they have waited for.  The sum may shrink when
