@@ -148,8 +148,9 @@ DECLARE
     v_generation bigint;
 BEGIN
     PERFORM execution_must_know(s.tenant, p->>'type');
-    PERFORM session_must_live(s.state);
     SELECT l.generation INTO v_generation FROM lease l WHERE l.session_id = s.id FOR UPDATE;
+    SELECT * INTO s FROM session x WHERE x.id = s.id; -- as it is under the lease's lock
+    PERFORM session_must_live(s.state);
     SELECT count(*), count(*) FILTER (WHERE e.generation IS NULL) INTO n, v_waiting
       FROM execution e
      WHERE e.session_id = s.id AND e.state IN ('queued', 'running');

@@ -53,7 +53,7 @@ void execution_tidy(struct control *ctl, const struct execution_rest *rest);
 
 struct execution_made {
 	bool is_new;  /* false: the task id had one already */
-	bool waiting; /* no wrapper has it yet: see execution_deliver() */
+	bool waiting; /* its session must be started: execution_deliver() */
 	struct execution_rest rest;
 };
 

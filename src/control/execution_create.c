@@ -86,6 +86,7 @@ execution_create(struct control *ctl, const struct principal *who,
 	auto_free char *spec = NULL;
 	struct err why = { 0 };
 	struct session_row s;
+	bool given;
 
 	/* also tells its owner of a stranger who asks */
 	if (control_session(ctl, o->session, who->tenant, &s, e) < 0)
@@ -95,11 +96,13 @@ execution_create(struct control *ctl, const struct principal *who,
 	if (STORE_RUN(ctl->store, STMT_EXECUTION_CREATE, &r, e, spec) < 0)
 		return refused(e);
 	str_copy(id, ID_MAX, rows_text(r, 0, "id"));
+	given = rows_bool(r, 0, "given");
 	*made = (struct execution_made){ .is_new = rows_bool(r, 0, "made"),
-		.waiting = !rows_bool(r, 0, "given") };
+		/* the end of a start gives it (session_verified() in SQL) */
+		.waiting = !given && s.state != SESSION_INITIALIZING };
 	CRASH_POINT("execution.intent");
 	/* a failure is told by the execution's own state */
-	if (!made->waiting &&
+	if (given &&
 	    execution_give_and_ask(ctl, &s, id, wait_until_ms, &made->rest,
 		&why) < 0)
 		log_err(LOG_INFO, "execution_create", &why);
