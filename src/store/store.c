@@ -119,6 +119,10 @@ store_new(const char *conninfo, const struct store_options *o)
 	set_ms(st, "idle_in_transaction_session_timeout", IDLE_MS);
 	json_object_set_new(st->settings, "client_min_messages",
 	    json_string("warning"));
+	/* each statement is planned once, not anew for its first five uses */
+	json_object_set_new(st->settings, "plan_cache_mode",
+	    json_string("force_generic_plan"));
+	json_object_set_new(st->settings, "jit", json_string("off"));
 	json_object_set_new(st->settings, "application_name",
 	    json_lossy(o->program));
 	return st;
