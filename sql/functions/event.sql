@@ -14,14 +14,21 @@ $$;
 -- Writes the steps of a start: p.steps = [{what, ms, ago, how, error}].  Every
 -- writer of events holds the lease's lock; without it a client that follows the
 -- history could see an id before a smaller one is committed, and miss that.
+CREATE OR REPLACE FUNCTION event_steps(p_session text, p jsonb)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM FROM lease WHERE session_id = p_session FOR UPDATE;
+    PERFORM event_steps_add(p_session, p);
+END $$;
+
+-- The same for a caller that has locked the lease.
 -- A step that ended before the latest event gets that event's time, so that times
 -- never run backwards; its duration stays the same.
-CREATE OR REPLACE FUNCTION event_steps(p_session text, p jsonb)
+CREATE OR REPLACE FUNCTION event_steps_add(p_session text, p jsonb)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
     v_last timestamptz;
 BEGIN
-    PERFORM FROM lease WHERE session_id = p_session FOR UPDATE;
     SELECT at INTO v_last FROM event WHERE session_id = p_session ORDER BY id DESC LIMIT 1;
     INSERT INTO event (session_id, at, kind, what, actor, reason, generation, trace_id,
                        duration_ms, detail)

@@ -1,4 +1,4 @@
--- lease_apply: the only way a lease changes.
+-- lease_apply: the only way a lease changes; lease_next() is its rule.
 --
 -- Under the row's lock: the transition row for (state, event) decides, its
 -- fence must hold, its effects are carried out, and an event is written.
@@ -11,8 +11,7 @@ CREATE OR REPLACE FUNCTION lease_apply(p_session text, p_event text, p jsonb,
 LANGUAGE plpgsql AS $$
 DECLARE
     l  lease%ROWTYPE;
-    o  lease%ROWTYPE; -- as it was
-    t  lease_transition%ROWTYPE;
+    n  record;
     at timestamptz;
 BEGIN
     applied := false;
@@ -23,8 +22,43 @@ BEGIN
     END IF;
     at := clock_timestamp(); -- after the lock: now() may be older than the row
     was := l.state;
-    now_state := l.state;
-    generation := l.generation;
+    n := lease_next(l, p_event, p, at);
+    why := n.why;
+    applied := why IS NULL;
+    IF n.changes THEN
+        PERFORM lease_write(n.l);
+        PERFORM lease_event(l, n.l, p_event, p, at);
+    END IF;
+    now_state := (n.l).state;
+    generation := (n.l).generation;
+END $$;
+
+-- A lease that owns nothing yet, with the defaults of its table.
+CREATE OR REPLACE FUNCTION lease_new(p_session text, p_sandbox text, at timestamptz)
+RETURNS lease LANGUAGE plpgsql IMMUTABLE AS $$
+DECLARE
+    l lease%ROWTYPE;
+BEGIN
+    l.session_id := p_session;
+    l.sandbox_id := p_sandbox;
+    l.state := 'none';
+    l.generation := 0;
+    l.accepted_generation := 0;
+    l.attempts := 0;
+    l.ask_at := '-infinity';
+    l.changed_at := at;
+    RETURN l;
+END $$;
+
+-- The rule alone: what an event makes of a lease.  Writes nothing.  A refusal says why;
+-- an event that is right and changes nothing has neither why nor changes.
+CREATE OR REPLACE FUNCTION lease_next(INOUT l lease, p_event text, p jsonb, at timestamptz,
+    OUT changes boolean, OUT why text)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    t lease_transition%ROWTYPE;
+BEGIN
+    changes := false;
     SELECT * INTO t FROM lease_transition
      WHERE from_state = l.state AND event = p_event;
     IF NOT FOUND THEN
@@ -32,15 +66,10 @@ BEGIN
         RETURN;
     END IF;
     why := lease_fence(l, t.fence, p, at);
-    IF why IS NOT NULL THEN
+    IF why IS NOT NULL OR t.effects = '{}' THEN
         RETURN;
     END IF;
-    applied := true;
-    IF t.effects = '{}' THEN
-        RETURN; -- nothing changes, and that is right
-    END IF;
-
-    o := l;
+    changes := true;
     l.state := t.to_state;
     l.changed_at := at;
     IF 'generation' = ANY (t.effects) THEN
@@ -96,27 +125,35 @@ BEGIN
         l.attempt_started_at := NULL;
         l.attempt_deadline := NULL;
     END IF;
+END $$;
 
+CREATE OR REPLACE FUNCTION lease_write(p lease)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
     UPDATE lease
-       SET state = l.state, generation = l.generation, instance = l.instance,
-           startup_deadline = l.startup_deadline, keep_warm_until = l.keep_warm_until,
-           target = l.target, reason = l.reason, requested_at = l.requested_at,
-           next_attempt_at = l.next_attempt_at, attempts = l.attempts,
-           last_error = l.last_error, attempt_id = l.attempt_id,
-           attempt_started_at = l.attempt_started_at,
-           attempt_deadline = l.attempt_deadline, changed_at = l.changed_at,
-           sandbox_id = l.sandbox_id, ask_at = l.ask_at,
-           accepted_generation = l.accepted_generation
-     WHERE session_id = p_session;
+       SET state = p.state, generation = p.generation, instance = p.instance,
+           startup_deadline = p.startup_deadline, keep_warm_until = p.keep_warm_until,
+           target = p.target, reason = p.reason, requested_at = p.requested_at,
+           next_attempt_at = p.next_attempt_at, attempts = p.attempts,
+           last_error = p.last_error, attempt_id = p.attempt_id,
+           attempt_started_at = p.attempt_started_at,
+           attempt_deadline = p.attempt_deadline, changed_at = p.changed_at,
+           sandbox_id = p.sandbox_id, ask_at = p.ask_at,
+           accepted_generation = p.accepted_generation
+     WHERE session_id = p.session_id;
+END $$;
+
+-- o: the lease before.
+CREATE OR REPLACE FUNCTION lease_event(o lease, l lease, p_event text, p jsonb, at timestamptz)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
     INSERT INTO event (session_id, at, kind, what, actor, reason, generation, trace_id,
                        duration_ms, detail)
-    VALUES (p_session, at, 'lease', p_event, coalesce(p->>'actor', event_actor()),
+    VALUES (l.session_id, at, 'lease', p_event, coalesce(p->>'actor', event_actor()),
             coalesce(l.reason, o.reason, p->>'reason'), l.generation, p->>'trace',
             ms_between(o.changed_at, at),
-            jsonb_strip_nulls(jsonb_build_object('from', was, 'to', l.state,
+            jsonb_strip_nulls(jsonb_build_object('from', o.state, 'to', l.state,
                 'reason', l.reason, 'error', l.last_error)));
-    now_state := l.state;
-    generation := l.generation;
 END $$;
 
 -- Says why the fence refuses an event; NULL when it does not.

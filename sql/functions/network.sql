@@ -31,9 +31,13 @@ END $$;
 
 CREATE OR REPLACE FUNCTION network_own(s session)
 RETURNS jsonb LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    v_org jsonb;
 BEGIN
-    RETURN network_choose(s, profile_of(s.tenant, s.agent_type),
-        (SELECT o.network FROM org o WHERE o.id = s.tenant));
+    IF s.network IS NULL THEN
+        SELECT o.network INTO v_org FROM org o WHERE o.id = s.tenant;
+    END IF;
+    RETURN network_choose(s, profile_of(s.tenant, s.agent_type), v_org);
 END $$;
 
 -- 'none', 'allow' or 'open': the narrower of two.

@@ -2,7 +2,7 @@
 
 -- When the session's wrapper will reach maxRunSeconds; NULL: it has no such limit.
 CREATE OR REPLACE FUNCTION session_run_end(s session)
-RETURNS timestamptz LANGUAGE sql IMMUTABLE AS $$
+RETURNS timestamptz LANGUAGE sql STABLE AS $$
     SELECT s.started_at + make_interval(secs => s.max_run_seconds - s.ran_seconds)
 $$;
 
@@ -10,9 +10,8 @@ $$;
 -- comes with the connection (src/store/store.c).
 CREATE OR REPLACE FUNCTION session_old_at(s session)
 RETURNS timestamptz LANGUAGE sql STABLE AS $$
-    SELECT s.started_at + make_interval(secs =>
-        nullif(current_setting('sandlease.too_old_seconds', true), '')::double precision)
-     WHERE NOT s.keep_alive
+    SELECT CASE WHEN NOT s.keep_alive THEN s.started_at + make_interval(secs =>
+        nullif(current_setting('sandlease.too_old_seconds', true), '')::double precision) END
 $$;
 
 -- The seconds from now for which a session is kept warm: its idle time, or longer if
@@ -20,9 +19,8 @@ $$;
 -- limit.
 CREATE OR REPLACE FUNCTION session_warm_seconds(s session)
 RETURNS double precision LANGUAGE sql VOLATILE AS $$
-    SELECT greatest(s.sleep_after_seconds,
-               extract(epoch FROM s.extended_until - clock_timestamp()))::double precision
-     WHERE NOT s.keep_alive
+    SELECT CASE WHEN NOT s.keep_alive THEN greatest(s.sleep_after_seconds,
+               extract(epoch FROM s.extended_until - clock_timestamp()))::double precision END
 $$;
 
 -- {"because", "until", "untilIfBusy"}: why a session is alive, as far as rows know.

@@ -9,27 +9,13 @@ BEGIN
                AND (expires_at IS NULL OR expires_at > clock_timestamp()));
 END $$;
 
--- Takes the sandbox's and the lease's intent for a session whose row is locked.
-CREATE OR REPLACE FUNCTION session_plan(p_session text, p_disposition text, p jsonb)
-RETURNS start_plan LANGUAGE plpgsql AS $$
+-- The plan of a start whose intent is in these rows.
+CREATE OR REPLACE FUNCTION start_plan_of(s session, b sandbox, l lease, c class,
+    p_disposition text, p_ports text)
+RETURNS start_plan LANGUAGE plpgsql STABLE AS $$
 DECLARE
-    s session%ROWTYPE;
-    b sandbox%ROWTYPE;
-    c class%ROWTYPE;
-    a record;
     r start_plan;
 BEGIN
-    SELECT * INTO s FROM session WHERE id = p_session;
-    b := sandbox_want(s.sandbox_id, p->>'incarnation', p->>'host', p->>'boot',
-        (p->>'seconds')::double precision);
-    -- a setup takes its time
-    SELECT * INTO a FROM lease_apply(p_session, 'allocate',
-        p || jsonb_build_object('sandbox', b.id, 'seconds', (p->>'seconds')::double precision
-            + CASE WHEN s.setup_sealed IS NULL THEN 0 ELSE s.setup_seconds END));
-    IF NOT a.applied THEN
-        RAISE SQLSTATE 'SX411' USING MESSAGE = a.why;
-    END IF;
-    SELECT * INTO c FROM class WHERE name = b.class;
     r.session_id := s.id;
     r.disposition := p_disposition;
     r.state := s.state;
@@ -43,64 +29,89 @@ BEGIN
     r.cpu_millis := c.cpu_millis;
     r.disk_mb := c.disk_mb;
     r.pids := c.pids;
-    r.generation := a.generation;
-    r.instance := p->>'instance';
+    r.generation := l.generation;
+    r.instance := l.instance;
     r.env_sealed := s.env_sealed;
     r.files_sealed := s.files_sealed;
+    r.ports := p_ports;
+    RETURN r;
+END $$;
+
+-- The seconds within which a start has to be proved: a setup takes its time.
+CREATE OR REPLACE FUNCTION start_seconds(s session, p jsonb)
+RETURNS double precision LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    RETURN (p->>'seconds')::double precision
+        + CASE WHEN s.setup_sealed IS NULL THEN 0 ELSE s.setup_seconds END;
+END $$;
+
+-- Takes the sandbox's and the lease's intent to start a session again.  Its row is locked.
+CREATE OR REPLACE FUNCTION session_plan(p_session text, p_disposition text, p jsonb)
+RETURNS start_plan LANGUAGE plpgsql AS $$
+DECLARE
+    s session%ROWTYPE;
+    b sandbox%ROWTYPE;
+    l lease%ROWTYPE;
+    c class%ROWTYPE;
+    a record;
+BEGIN
+    SELECT * INTO s FROM session WHERE id = p_session;
+    b := sandbox_want(s.sandbox_id, p->>'incarnation', p->>'host', p->>'boot',
+        (p->>'seconds')::double precision);
+    SELECT * INTO a FROM lease_apply(p_session, 'allocate',
+        p || jsonb_build_object('sandbox', b.id, 'seconds', start_seconds(s, p)));
+    IF NOT a.applied THEN
+        RAISE SQLSTATE 'SX411' USING MESSAGE = a.why;
+    END IF;
+    SELECT * INTO l FROM lease WHERE session_id = p_session;
+    SELECT * INTO c FROM class WHERE name = b.class;
     -- the last wrapper is gone, and its relays; the next one begins with these
     DELETE FROM port WHERE session_id = s.id AND closing_at IS NOT NULL;
     UPDATE port SET pending = false, cut = false, tried_at = NULL
      WHERE session_id = s.id AND (pending OR cut);
-    r.ports := session_ports(s.id);
-    RETURN r;
+    RETURN start_plan_of(s, b, l, c, p_disposition, session_ports(s.id));
 END $$;
 
--- Columns that a start needs beside its plan.  They are not part of start_plan, whose
--- form must not change: old programs have prepared statements that return it.
-CREATE OR REPLACE FUNCTION start_contents(p_session text)
-RETURNS TABLE (org text, user_id text, setup_sealed text, setup_seconds bigint,
-    setup_offset bigint)
+-- Columns that a start needs beside its plan, whose form must not change: old programs have
+-- prepared statements that return it.  In PL/pgSQL, because a function in SQL would not
+-- see a session that the same statement made.  cell_*: the limits of the session itself,
+-- which are at most its sandbox's.
+CREATE OR REPLACE FUNCTION start_more(p_session text)
+RETURNS TABLE (org text, user_id text, session_name text, tenant text, snapshot text,
+    setup_sealed text, setup_seconds bigint, setup_offset bigint, writable_root boolean,
+    cell_memory_mb bigint, cell_disk_mb bigint, cell_pids bigint, network_mode text)
 LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    s session%ROWTYPE;
+    c class%ROWTYPE;
+    v jsonb;
 BEGIN
-    RETURN QUERY SELECT s.org, s.user_id, s.setup_sealed, s.setup_seconds, s.setup_offset
-      FROM session s WHERE s.id = p_session;
-END $$;
-
--- The name that the session's shell shows in its prompt.  In plpgsql, because a
--- function in SQL would not see a session that the same statement made.
-CREATE OR REPLACE FUNCTION start_name(p_session text)
-RETURNS text LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    RETURN (SELECT name FROM session WHERE id = p_session);
-END $$;
-
--- Whether the session may change its root.  In plpgsql for the same reason.
-CREATE OR REPLACE FUNCTION start_writable_root(p_session text)
-RETURNS boolean LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    RETURN (SELECT c.writable_root
-              FROM session s
-              JOIN sandbox b ON b.id = s.sandbox_id
-              JOIN class c ON c.name = b.class
-             WHERE s.id = p_session);
-END $$;
-
--- The limits of the session itself, which are at most its sandbox's.  In plpgsql for
--- the same reason.
-CREATE OR REPLACE FUNCTION start_limits(p_session text)
-RETURNS TABLE (cell_memory_mb bigint, cell_disk_mb bigint, cell_pids bigint)
-LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    RETURN QUERY SELECT (x.l->>'memoryMb')::bigint, (x.l->>'diskMb')::bigint,
-            (x.l->>'pids')::bigint
-      FROM (SELECT session_limits(s) AS l FROM session s WHERE s.id = p_session) x;
-END $$;
-
--- 'none', 'allow' or 'open'.  In plpgsql for the same reason.
-CREATE OR REPLACE FUNCTION start_network(p_session text)
-RETURNS text LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    RETURN (SELECT network_mode(s) FROM session s WHERE s.id = p_session);
+    SELECT * INTO s FROM session x WHERE x.id = p_session;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    SELECT * INTO c FROM class x WHERE x.name = coalesce(
+        (SELECT b.class FROM sandbox b WHERE b.id = s.sandbox_id), s.class);
+    cell_memory_mb := c.memory_mb;
+    cell_disk_mb := c.disk_mb;
+    cell_pids := c.pids;
+    IF s.limits IS NOT NULL OR s.agent_type IS NOT NULL THEN
+        v := session_limits(s);
+        cell_memory_mb := (v->>'memoryMb')::bigint;
+        cell_disk_mb := (v->>'diskMb')::bigint;
+        cell_pids := (v->>'pids')::bigint;
+    END IF;
+    org := s.org;
+    user_id := s.user_id;
+    session_name := s.name;
+    tenant := s.tenant;
+    snapshot := s.snapshot_id;
+    setup_sealed := s.setup_sealed;
+    setup_seconds := s.setup_seconds;
+    setup_offset := s.setup_offset;
+    writable_root := c.writable_root;
+    network_mode := network_mode(s);
+    RETURN NEXT;
 END $$;
 
 -- Marks a session as told: a client gets its id now, so a failed create may no longer
@@ -170,6 +181,119 @@ BEGIN
     END IF;
 END $$;
 
+-- Makes the sandbox of a new session, or finds the one that it shares, and locks it.
+-- A new one is made as it is wanted, in one step; one that is there is asked for by
+-- sandbox_want().  It reserves the class's disk, once for all its sessions.
+CREATE OR REPLACE FUNCTION sandbox_for_new(p jsonb, c class, p_starts boolean)
+RETURNS sandbox LANGUAGE plpgsql AS $$
+DECLARE
+    b    sandbox%ROWTYPE;
+    at   timestamptz := clock_timestamp();
+    v_mb bigint := coalesce(c.disk_mb, 0);
+BEGIN
+    LOOP
+        INSERT INTO sandbox (id, tenant, class, disk_mb, disk_host, state, incarnation, epoch,
+            host, boot_id, deadline, changed_at)
+        VALUES (p->>'sandbox', p->>'tenant', p->>'class', v_mb, p->>'host',
+            CASE WHEN p_starts THEN 'creating' ELSE 'absent' END,
+            CASE WHEN p_starts THEN p->>'incarnation' ELSE '' END, p_starts::int,
+            CASE WHEN p_starts THEN p->>'host' ELSE '' END,
+            CASE WHEN p_starts THEN p->>'boot' ELSE '' END,
+            CASE WHEN p_starts
+                 THEN at + make_interval(secs => (p->>'seconds')::double precision) END, at)
+        ON CONFLICT (id) DO NOTHING
+        RETURNING * INTO b;
+        IF FOUND THEN
+            RETURN b;
+        END IF;
+        UPDATE sandbox x -- also to lock the row
+           SET disk_mb = CASE WHEN x.disk_mb > 0 THEN x.disk_mb ELSE v_mb END,
+               disk_host = CASE WHEN x.disk_mb > 0 THEN x.disk_host ELSE p->>'host' END
+         WHERE x.id = p->>'sandbox'
+        RETURNING * INTO b;
+        EXIT WHEN FOUND; -- else it was removed in between
+    END LOOP;
+    IF NOT p_starts THEN
+        RETURN b;
+    END IF;
+    RETURN sandbox_want(p->>'sandbox', p->>'incarnation', p->>'host', p->>'boot',
+        (p->>'seconds')::double precision);
+END $$;
+
+-- The rows of a new session, and the intent to start it.
+CREATE OR REPLACE FUNCTION session_new(p jsonb, p_keys text[])
+RETURNS start_plan LANGUAGE plpgsql AS $$
+DECLARE
+    v_id     text := p->>'id';
+    v_tenant text := p->>'tenant';
+    v_starts boolean := coalesce((p->>'start')::boolean, true);
+    v_gone   text;
+    at       timestamptz;
+    s        session%ROWTYPE;
+    b        sandbox%ROWTYPE;
+    c        class%ROWTYPE;
+    l        lease%ROWTYPE;
+    n        record;
+    r        start_plan;
+BEGIN
+    IF p->'network' IS NOT NULL THEN
+        PERFORM network_must_know(p->'network');
+        PERFORM network_must_fit(p->'network', p->>'class');
+    END IF;
+    PERFORM limits_must_fit(p->'limits', p->>'class');
+    PERFORM quota_look(v_tenant, 1, v_starts::int);
+    IF (p->>'snapshotFallback')::boolean THEN
+        v_gone := snapshot_gone(v_tenant, p->>'snapshot');
+    END IF;
+    IF v_gone IS NULL AND p->>'snapshot' IS NOT NULL THEN
+        PERFORM snapshot_use(v_tenant, p->>'snapshot', p->>'host', p->>'class');
+    END IF;
+    SELECT * INTO c FROM class WHERE name = p->>'class';
+    b := sandbox_for_new(p, c, v_starts);
+    INSERT INTO session (id, tenant, org, user_id, bot, key_id, name, sandbox_id, isolation,
+        class, agent_type, labels, env_sealed, files_sealed, base_url, sleep_after_seconds,
+        keep_alive, wake_on_preview, expires_at, max_run_seconds, suspend, concurrency, trace_id, actor,
+        last_activity_at, setup_sealed, setup_seconds, snapshot_id, snapshot_fallback, made_with,
+        network, secrets, secrets_sealed, limits, state, reason, told)
+    VALUES (v_id, v_tenant, p->>'org', p->>'user', p->>'bot', p->>'keyId', p->>'name',
+        p->>'sandbox', p->>'isolation', p->>'class', p->>'agentType',
+        coalesce(p->'labels', '{}'), p->>'env', p->>'files', p->>'baseUrl',
+        (p->>'sleepAfterSeconds')::bigint, (p->>'keepAlive')::boolean,
+        (p->>'wakeOnPreview')::boolean, (p->>'expiresAt')::timestamptz,
+        (p->>'maxRunSeconds')::bigint, coalesce((p->>'suspend')::boolean, false),
+        coalesce((p->>'concurrency')::int, 1), p->>'trace', p->>'actor', clock_timestamp(), p->>'setup', (p->>'setupSeconds')::bigint,
+        CASE WHEN v_gone IS NULL THEN p->>'snapshot' END,
+        coalesce((p->>'snapshotFallback')::boolean, false), p->'madeWith',
+        p->'network', nullif(p->'secrets', '[]'), p->>'secretsSealed', p->'limits',
+        CASE WHEN v_starts THEN 'initializing' ELSE 'asleep' END,
+        CASE WHEN NOT v_starts THEN 'not_started' END,
+        NOT v_starts OR coalesce((p->>'told')::boolean, false))
+    RETURNING * INTO s;
+    IF v_starts THEN
+        at := clock_timestamp();
+        l := lease_new(v_id, b.id, at);
+        n := lease_next(l, 'allocate', p || jsonb_build_object('seconds', start_seconds(s, p)), at);
+        INSERT INTO lease SELECT (n.l).*;
+        PERFORM lease_event(l, n.l, 'allocate', p, at);
+        r := start_plan_of(s, b, n.l, c, 'created', NULL);
+    ELSE
+        -- init refuses to look for generation 0, so a session that is only registered has
+        -- used generation 1, without a wrapper
+        INSERT INTO lease (session_id, sandbox_id, generation) VALUES (v_id, b.id, 1);
+        r.session_id := v_id;
+        r.disposition := 'registered';
+        r.state := 'asleep';
+    END IF;
+    IF p_keys IS NOT NULL THEN
+        PERFORM keys_attach(v_tenant, p_keys, v_id);
+    END IF;
+    IF v_gone IS NOT NULL THEN
+        PERFORM session_fell_back(v_id, v_gone, p);
+    END IF;
+    PERFORM disk_reserve(b.id, coalesce((p->>'diskBudgetMb')::bigint, 0));
+    RETURN r;
+END $$;
+
 -- Registers a session and the intent to start it, in one step.
 -- disposition: created, registered (p.start is false: nothing is started), found
 -- (by name or correlation key), replayed (same idempotency key), replayed_found
@@ -185,8 +309,6 @@ DECLARE
     v_found  text;
     v_host   text;
     v_keys   text[];
-    v_starts boolean := coalesce((p->>'start')::boolean, true);
-    v_gone   text;
     k        idempotency%ROWTYPE;
     f        session%ROWTYPE;
     r        start_plan;
@@ -270,60 +392,7 @@ BEGIN
         RETURN r;
     END IF;
 
-    PERFORM network_must_know(p->'network');
-    PERFORM network_must_fit(p->'network', p->>'class');
-    PERFORM limits_must_fit(p->'limits', p->>'class');
-    PERFORM quota_look(v_tenant, 1, v_starts::int);
-    IF (p->>'snapshotFallback')::boolean THEN
-        v_gone := snapshot_gone(v_tenant, p->>'snapshot');
-    END IF;
-    IF v_gone IS NULL AND p->>'snapshot' IS NOT NULL THEN
-        PERFORM snapshot_use(v_tenant, p->>'snapshot', p->>'host', p->>'class');
-    END IF;
-    -- the sandbox reserves the class's disk, once for all its sessions
-    INSERT INTO sandbox AS b (id, tenant, class, disk_mb, disk_host)
-    VALUES (p->>'sandbox', v_tenant, p->>'class',
-        coalesce((SELECT disk_mb FROM class WHERE name = p->>'class'), 0), p->>'host')
-    ON CONFLICT (id) DO UPDATE -- also to lock the row
-       SET disk_mb = CASE WHEN b.disk_mb > 0 THEN b.disk_mb ELSE excluded.disk_mb END,
-           disk_host = CASE WHEN b.disk_mb > 0 THEN b.disk_host ELSE excluded.disk_host END;
-    INSERT INTO session (id, tenant, org, user_id, bot, key_id, name, sandbox_id, isolation,
-        class, agent_type, labels, env_sealed, files_sealed, base_url, sleep_after_seconds,
-        keep_alive, wake_on_preview, expires_at, max_run_seconds, suspend, concurrency, trace_id, actor,
-        last_activity_at, setup_sealed, setup_seconds, snapshot_id, snapshot_fallback, made_with,
-        network, secrets, secrets_sealed, limits, state, reason, told)
-    VALUES (v_id, v_tenant, p->>'org', p->>'user', p->>'bot', p->>'keyId', p->>'name',
-        p->>'sandbox', p->>'isolation', p->>'class', p->>'agentType',
-        coalesce(p->'labels', '{}'), p->>'env', p->>'files', p->>'baseUrl',
-        (p->>'sleepAfterSeconds')::bigint, (p->>'keepAlive')::boolean,
-        (p->>'wakeOnPreview')::boolean, (p->>'expiresAt')::timestamptz,
-        (p->>'maxRunSeconds')::bigint, coalesce((p->>'suspend')::boolean, false),
-        coalesce((p->>'concurrency')::int, 1), p->>'trace', p->>'actor', clock_timestamp(), p->>'setup', (p->>'setupSeconds')::bigint,
-        CASE WHEN v_gone IS NULL THEN p->>'snapshot' END,
-        coalesce((p->>'snapshotFallback')::boolean, false), p->'madeWith',
-        p->'network', nullif(p->'secrets', '[]'), p->>'secretsSealed', p->'limits',
-        CASE WHEN v_starts THEN 'initializing' ELSE 'asleep' END,
-        CASE WHEN NOT v_starts THEN 'not_started' END,
-        NOT v_starts OR coalesce((p->>'told')::boolean, false));
-    -- init refuses to look for generation 0, so a session that is only registered has
-    -- used generation 1, without a wrapper
-    INSERT INTO lease (session_id, sandbox_id, generation)
-    VALUES (v_id, p->>'sandbox', (NOT v_starts)::int);
-    IF v_keys IS NOT NULL THEN
-        PERFORM keys_attach(v_tenant, v_keys, v_id);
-    END IF;
-    IF v_gone IS NOT NULL THEN
-        PERFORM session_fell_back(v_id, v_gone, p);
-    END IF;
-    IF v_starts THEN
-        r := session_plan(v_id, 'created', p);
-    ELSE
-        r.session_id := v_id;
-        r.disposition := 'registered';
-        r.state := 'asleep';
-    END IF;
-    PERFORM disk_reserve(p->>'sandbox', coalesce((p->>'diskBudgetMb')::bigint, 0));
-    RETURN r;
+    RETURN session_new(p, v_keys);
 END $$;
 
 -- Intent to start again (resume, repair).  The caller has looked and found no wrapper
@@ -379,29 +448,57 @@ END $$;
 CREATE OR REPLACE FUNCTION session_verified(p_session text, p jsonb)
 RETURNS boolean LANGUAGE plpgsql AS $$
 DECLARE
-    s session%ROWTYPE;
-    a record;
+    s        session%ROWTYPE;
+    l        lease%ROWTYPE;
+    verified record;
+    warm     record;
+    v_warm   jsonb;
+    at       timestamptz;
 BEGIN
     PERFORM sandbox_settle(p->>'sandbox', p->>'incarnation', 'running', p->>'version');
     SELECT * INTO s FROM session WHERE id = p_session FOR UPDATE;
     IF s.suspended_at IS NOT NULL THEN
         RETURN false; -- frozen meanwhile: session_thawed is its outcome
     END IF;
+    SELECT * INTO l FROM lease WHERE session_id = p_session FOR UPDATE;
     IF p ? 'steps' THEN
-        PERFORM event_steps(p_session, p);
+        PERFORM event_steps_add(p_session, p);
     END IF;
-    SELECT * INTO a FROM lease_apply(p_session, 'startup_verified', p);
-    IF NOT a.applied THEN
+    at := clock_timestamp(); -- after the lock
+    -- both events of the lease are one write
+    verified := lease_next(l, 'startup_verified', p, at);
+    IF verified.why IS NOT NULL THEN
         RETURN false;
     END IF;
-    PERFORM lease_apply(p_session, 'retain_warm',
-        p || jsonb_build_object('seconds', session_warm_seconds(s)));
+    v_warm := p || jsonb_build_object('seconds', session_warm_seconds(s));
+    warm := lease_next(verified.l, 'retain_warm', v_warm, at);
+    PERFORM lease_write(warm.l);
+    PERFORM lease_event(l, verified.l, 'startup_verified', p, at);
+    PERFORM lease_event(verified.l, warm.l, 'retain_warm', v_warm, at);
     PERFORM session_apply(p_session, 'verified', p);
     IF EXISTS (SELECT FROM execution e WHERE e.session_id = p_session AND e.state = 'queued'
                   AND e.generation IS NULL) THEN
         PERFORM pg_notify('sandlease_starts', ''); -- src/api/serve/starts.c gives them
     END IF;
     RETURN true;
+END $$;
+
+-- A session after the outcome of its start: what its wrapper should have by now, and, if
+-- p_show, the session as the API shows it.
+CREATE OR REPLACE FUNCTION session_after_start(p_session text, p_show boolean)
+RETURNS TABLE (env_sealed text, has_ports boolean, network_mode text, json json)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+    s session%ROWTYPE;
+BEGIN
+    SELECT * INTO s FROM session x WHERE x.id = p_session;
+    env_sealed := s.env_sealed;
+    has_ports := session_has_ports(p_session);
+    network_mode := network_mode(s);
+    IF p_show THEN
+        json := session_json(s);
+    END IF;
+    RETURN NEXT;
 END $$;
 
 -- Environment and ports that the wrapper of a ready session should have.  A change

@@ -190,12 +190,3 @@ BEGIN
             p->>'trace', jsonb_build_object('snapshot', p->>'snapshot'));
     RETURN true;
 END $$;
-
--- The snapshot that a start needs; not part of start_contents(), whose columns old
--- programs have in prepared statements.
-CREATE OR REPLACE FUNCTION start_origin(p_session text)
-RETURNS TABLE (snapshot text, tenant text)
-LANGUAGE plpgsql VOLATILE AS $$
-BEGIN
-    RETURN QUERY SELECT s.snapshot_id, s.tenant FROM session s WHERE s.id = p_session;
-END $$;

@@ -7,17 +7,12 @@ SELECT id, made, given FROM execution_create($1::jsonb);
 -- name: execution_start
 -- params: session_spec, spec
 -- As session_create, whose columns it has.
-SELECT (e.plan).*, e.execution, e.made, f.*, o.*, x.*,
-       start_name((e.plan).session_id) AS session_name,
-       start_writable_root((e.plan).session_id) AS writable_root,
-       start_network((e.plan).session_id) AS network_mode,
+SELECT (e.plan).*, e.execution, e.made, x.*,
        CASE WHEN (e.plan).disposition = 'created' THEN
            pg_try_advisory_lock(hashtextextended((e.plan).session_id, 4)) END AS start_lock,
        false AS started
   FROM execution_start($1::jsonb, $2::jsonb) e
-  LEFT JOIN LATERAL start_contents((e.plan).session_id) f ON true
-  LEFT JOIN LATERAL start_origin((e.plan).session_id) o ON true
-  LEFT JOIN LATERAL start_limits((e.plan).session_id) x ON true;
+  LEFT JOIN LATERAL start_more((e.plan).session_id) x ON true;
 
 -- name: execution_get
 -- params: execution_id, tenant

@@ -5,41 +5,29 @@
 -- A worker that commits an intent holds the session's start lock until the outcome, so
 -- that others wait for this start instead of trying again.  Like sandbox_lock it ends
 -- with its connection and only avoids double work.
-SELECT p.*, f.*, o.*, x.*, start_name(p.session_id) AS session_name,
-       start_writable_root(p.session_id) AS writable_root,
-       start_network(p.session_id) AS network_mode, CASE WHEN p.disposition = 'created' THEN
+SELECT p.*, x.*, CASE WHEN p.disposition = 'created' THEN
            pg_try_advisory_lock(hashtextextended(p.session_id, 4)) END AS start_lock,
        false AS started
-  FROM session_create($1::jsonb) p CROSS JOIN LATERAL start_contents(p.session_id) f
- CROSS JOIN LATERAL start_origin(p.session_id) o
- CROSS JOIN LATERAL start_limits(p.session_id) x;
+  FROM session_create($1::jsonb) p CROSS JOIN LATERAL start_more(p.session_id) x;
 
 -- name: session_restart
 -- params: session_id, spec
-SELECT p.*, f.*, o.*, x.*, start_name(p.session_id) AS session_name,
-       start_writable_root(p.session_id) AS writable_root,
-       start_network(p.session_id) AS network_mode,
-       pg_try_advisory_lock(hashtextextended(p.session_id, 4)) AS start_lock,
+SELECT p.*, x.*, pg_try_advisory_lock(hashtextextended(p.session_id, 4)) AS start_lock,
        (SELECT started_at IS NOT NULL FROM session WHERE id = $1) AS started
-  FROM session_restart($1, $2::jsonb) p CROSS JOIN LATERAL start_contents(p.session_id) f
- CROSS JOIN LATERAL start_origin(p.session_id) o
- CROSS JOIN LATERAL start_limits(p.session_id) x;
+  FROM session_restart($1, $2::jsonb) p CROSS JOIN LATERAL start_more(p.session_id) x;
 
 -- name: start_again
 -- params: session_id
 -- A start_plan for a start whose worker left it or died.
-SELECT s.id AS session_id, s.name AS session_name, b.id AS sandbox_id, b.state AS sandbox_state, b.incarnation, b.epoch,
-       c.provider, c.rootfs, c.writable_root, c.memory_mb, c.cpu_millis, c.disk_mb, c.pids, l.generation,
+SELECT s.id AS session_id, b.id AS sandbox_id, b.state AS sandbox_state, b.incarnation, b.epoch,
+       c.provider, c.rootfs, c.memory_mb, c.cpu_millis, c.disk_mb, c.pids, l.generation,
        l.instance, s.env_sealed, s.files_sealed,
-       session_ports(s.id) AS ports, f.*, o.*, x.*, s.started_at IS NOT NULL AS started,
-       network_mode(s) AS network_mode
+       session_ports(s.id) AS ports, s.started_at IS NOT NULL AS started, x.*
   FROM session s
   JOIN lease l ON l.session_id = s.id
   JOIN sandbox b ON b.id = s.sandbox_id
   JOIN class c ON c.name = b.class
- CROSS JOIN LATERAL start_contents(s.id) f
- CROSS JOIN LATERAL start_origin(s.id) o
- CROSS JOIN LATERAL start_limits(s.id) x
+ CROSS JOIN LATERAL start_more(s.id) x
  WHERE s.id = $1;
 
 -- name: setup_said
@@ -57,13 +45,13 @@ SELECT applied, why FROM lease_apply($1, 'reuse', $2::jsonb);
 
 -- name: session_verified
 -- params: session_id, spec
--- Outcome of a start.  spec.unlock: releases the start lock, which this worker holds.
-SELECT v.applied, f.env_sealed, v.applied AND session_has_ports($1) AS has_ports,
-       start_network($1) AS network_mode,
+-- Outcome of a start.  spec.unlock: releases the start lock, which this worker holds;
+-- spec.show: the session is shown next.
+SELECT v.applied, a.env_sealed, v.applied AND a.has_ports AS has_ports, a.network_mode, a.json,
        CASE WHEN $2::jsonb ? 'unlock' THEN
            pg_advisory_unlock(hashtextextended($1, 4)) END AS unlocked
   FROM session_verified($1, $2::jsonb) v (applied)
-  LEFT JOIN LATERAL session_env_ports($1, v.applied) f ON true;
+ CROSS JOIN LATERAL session_after_start($1, v.applied AND $2::jsonb ? 'show') a;
 
 -- name: session_env_ports
 -- params: session_id

@@ -16,6 +16,8 @@ app_control(struct call *c, struct err *e)
 			return NULL;
 		app->ctl_open = true;
 	}
+	control_forget_started(&app->ctl);
+	app->ctl.show = false;
 	str_copy(app->ctl.trace, sizeof(app->ctl.trace), c->trace_id);
 	snprintf(app->ctl.actor, sizeof(app->ctl.actor), "key:%s/%s",
 	    app->who.key_id, app->who.user);

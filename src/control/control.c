@@ -299,6 +299,12 @@ control_actor(const struct control *ctl)
 	return ctl->actor[0] != '\0' ? ctl->actor : NULL;
 }
 
+void
+control_forget_started(struct control *ctl)
+{
+	rows_free(&ctl->started);
+}
+
 char *
 control_spec_text(json_t *o)
 {

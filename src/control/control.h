@@ -45,6 +45,12 @@ struct control {
 	void (*answer)(void *ctx, const char *session);
 	void *answer_ctx;
 	int64_t go_on_ms;
+	/*
+	 * The caller shows the session as soon as it has started, so the
+	 * statement that records the start returns its row, too.
+	 */
+	bool show;
+	struct rows *started; /* owned; that row, or NULL */
 };
 
 /* The authenticated requester.  src/api/gate/ fills it in from a key. */
@@ -191,6 +197,9 @@ void control_note_death(struct control *ctl, const char *sandbox,
  * itself.  The database knows the program's name from the connection.
  */
 const char *control_actor(const struct control *ctl);
+
+/* Frees ctl->started: the session is shown, or another request has come. */
+void control_forget_started(struct control *ctl);
 
 /* Names the limit that "limit_too_high" means as the field.  Always -1. */
 int control_limit_refused(struct err *e);

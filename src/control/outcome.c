@@ -12,9 +12,12 @@
 int
 outcome_verified(struct control *ctl, const struct launch *l, struct err *e)
 {
+	/* a setup may have left processes: only the wrapper knows them */
+	bool shows = ctl->show && l->setup == NULL;
 	auto_rows struct rows *r = NULL;
 	auto_free char *spec = control_spec_text(
-	    json_pack("{s:s, s:I, s:s, s:s, s:I, s:s, s:s*, s:s*, s:o, s:o*}",
+	    json_pack("{s:s, s:I, s:s, s:s, s:I, s:s, s:s*, s:s*, s:o, s:o*,"
+		      " s:o*}",
 		"instance", l->target.instance, "generation",
 		(json_int_t)l->target.generation, "sandbox", l->sandbox.id,
 		"incarnation", l->sandbox.incarnation, "seconds",
@@ -22,7 +25,8 @@ outcome_verified(struct control *ctl, const struct launch *l, struct err *e)
 		ctl->trace, "actor", control_actor(ctl), "version",
 		l->version[0] != '\0' ? l->version : NULL, "steps",
 		steps_json(&l->steps, NULL), "unlock",
-		l->locked ? json_true() : NULL));
+		l->locked ? json_true() : NULL, "show",
+		shows ? json_true() : NULL));
 
 	if (STORE_RUN(ctl->store, STMT_SESSION_VERIFIED, &r, e,
 		l->target.session, spec) < 0)
@@ -32,6 +36,10 @@ outcome_verified(struct control *ctl, const struct launch *l, struct err *e)
 		return err_set(e, ERR_BUSY, CODE_LEASE_CHANGED,
 		    "the session was stopped while it started");
 	launch_diff_send(ctl, &l->target, &l->given, r);
+	if (shows) {
+		control_forget_started(ctl);
+		ctl->started = TAKE(r);
+	}
 	return 0;
 }
 

@@ -9,7 +9,7 @@ must "$("$STACK_BUILD/t/unit/store/print_tables" statements)"
 
 policies() { q "SELECT network_policies(s) FROM session s WHERE id = '$(sid "$1")'"; }
 mode() { q "SELECT network_mode(s) FROM session s WHERE id = '$(sid "$1")'"; }
-planned() { q "SELECT start_network('$(sid "$1")')"; }
+planned() { q "SELECT network_mode FROM start_more('$(sid "$1")')"; }
 again() { q "EXECUTE start_again('$(sid "$1")')" | sed 's/.*|//'; }
 set_class() { must "UPDATE class SET network_max = '$1' WHERE name = 'small'"; }
 set_org() { must "UPDATE org SET network = $1 WHERE id = 'acme'"; }

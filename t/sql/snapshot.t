@@ -72,7 +72,7 @@ from() { # SESSION SNAPSHOT [JSON]
 	create "$1" "\"snapshot\": \"$(sid "$2")\"${3:+, $3}"
 }
 is "$(from c s1)|$(in_use s1)" "created|initializing|1|t" "a session without files of its own needs it"
-is "$(q "SELECT snapshot, tenant FROM start_origin('$(sid c)')")" "$(sid s1)|acme" "and says so to who starts it"
+is "$(q "SELECT snapshot, tenant FROM start_more('$(sid c)')")" "$(sid s1)|acme" "and says so to who starts it"
 verify c 1 >/dev/null
 is "$(in_use s1)" "f" "until it has been started"
 is "$(from d s2)" "ERROR:  SX419" "not of one that failed"

@@ -131,6 +131,24 @@ session_json_list(struct call *c, struct control *ctl, const struct rows *r,
 	return 0;
 }
 
+/* Shows the session that this request has started, by the row of its start. */
+static bool
+show_started(struct control *ctl, const char *id, json_t **out)
+{
+	auto_json json_t *s = NULL;
+	struct err ignored = { 0 };
+
+	if (ctl->started == NULL ||
+	    show_session(ctl, rows_text(ctl->started, 0, "json"), &s,
+		&ignored) < 0 ||
+	    !str_equal(json_str(s, "id"), id))
+		return false;
+	control_forget_started(ctl);
+	session_now_idle(s);
+	*out = TAKE(s);
+	return true;
+}
+
 int
 session_json_read(struct call *c, struct control *ctl, const char *id,
     json_t **out, struct err *e)
@@ -141,6 +159,8 @@ session_json_read(struct call *c, struct control *ctl, const char *id,
 	if (!id_is_session(id))
 		return err_set(e, ERR_NOT_FOUND, CODE_SESSION_NOT_FOUND,
 		    "there is no such session");
+	if (show_started(ctl, id, out))
+		return 0;
 	if (STORE_RUN(ctl->store, STMT_SESSION_GET, &r, e, id,
 		app_of(c)->who.tenant) < 0)
 		return -1;

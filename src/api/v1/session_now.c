@@ -122,6 +122,14 @@ set_busy(struct shown *v)
 }
 
 void
+session_now_idle(json_t *session)
+{
+	struct shown v = { .session = session };
+
+	set_busy(&v);
+}
+
+void
 session_now(struct call *c, struct control *ctl, json_t *sessions)
 {
 	size_t count = json_array_size(sessions);

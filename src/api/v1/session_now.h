@@ -14,4 +14,7 @@
  */
 void session_now(struct call *c, struct control *ctl, json_t *sessions);
 
+/* The same for a session that was proved just now: it runs nothing yet. */
+void session_now_idle(json_t *session);
+
 #endif

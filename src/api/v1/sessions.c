@@ -203,6 +203,7 @@ v1_session_create(struct call *c, struct err *e)
 	changes = create_changes(&b);
 	options = options_of(&b, changes, key, hash);
 	options.told = arrange_early_answer(&u, deadline);
+	ctl->show = true;
 	rc = session_control_create(ctl, &app->who, &options, deadline, id,
 	    &how, e);
 	end_unwaited(&u);
