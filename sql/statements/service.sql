@@ -3,6 +3,9 @@
 -- name: installation
 SELECT id::text, draining FROM installation;
 
+-- name: rehearse_start
+SELECT set_config('synchronous_commit', 'off', true), rehearse_start();
+
 -- name: ping
 SELECT 1;
 

@@ -6,16 +6,24 @@
 #include "common/clock.h"
 #include "common/log.h"
 
+int
+app_open_control(struct app *app, struct err *e)
+{
+	if (app->ctl_open)
+		return 0;
+	if (control_open(app->conf, app->store, &app->ctl, e) < 0)
+		return -1;
+	app->ctl_open = true;
+	return 0;
+}
+
 struct control *
 app_control(struct call *c, struct err *e)
 {
 	struct app *app = app_of(c);
 
-	if (!app->ctl_open) {
-		if (control_open(app->conf, app->store, &app->ctl, e) < 0)
-			return NULL;
-		app->ctl_open = true;
-	}
+	if (app_open_control(app, e) < 0)
+		return NULL;
 	control_forget_started(&app->ctl);
 	app->ctl.show = false;
 	str_copy(app->ctl.trace, sizeof(app->ctl.trace), c->trace_id);

@@ -49,9 +49,12 @@ app_of(struct call *c)
 }
 
 /*
- * The control plane.  The first call that needs it opens it, because the
- * database may come up after the worker.  NULL with e set if that fails.
+ * Opens the control plane, if it is not open yet.  The first call that needs it
+ * does so, too, because the database may come up after the worker.
  */
+int app_open_control(struct app *app, struct err *e) MUST_CHECK;
+
+/* The control plane for this call.  NULL with e set if it cannot be opened. */
 struct control *app_control(struct call *c, struct err *e);
 
 /* The deadline (of clock_ms()) of a call that asks to wait for `wait_ms`. */

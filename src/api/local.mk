@@ -25,6 +25,7 @@ libapi_a_SOURCES = \
 	src/api/route/routes.c src/api/route/routes.h \
 	src/api/serve/follow.c src/api/serve/follow.h \
 	src/api/serve/master.c src/api/serve/master.h \
+	src/api/serve/rehearse.c src/api/serve/rehearse.h \
 	src/api/serve/site.c src/api/serve/site.h \
 	src/api/serve/starts.c src/api/serve/starts.h \
 	src/api/serve/disk_watch.c src/api/serve/disk_watch.h \

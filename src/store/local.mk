@@ -53,7 +53,7 @@ SQL_FUNCTIONS = \
 	sql/functions/host.sql \
 	sql/functions/key.sql \
 	sql/functions/lease_apply.sql sql/functions/network.sql sql/functions/port.sql sql/functions/profile.sql sql/functions/quota.sql \
-	sql/functions/reaper.sql sql/functions/sample.sql sql/functions/sandbox_lease.sql \
+	sql/functions/reaper.sql sql/functions/rehearse.sql sql/functions/sample.sql sql/functions/sandbox_lease.sql \
 	sql/functions/session_apply.sql sql/functions/session_awake.sql sql/functions/session_json.sql sql/functions/session_keys.sql \
 	sql/functions/session_labels.sql sql/functions/session_patch.sql sql/functions/session_setup.sql \
 	sql/functions/session_start.sql sql/functions/session_state.sql sql/functions/session_stop.sql \

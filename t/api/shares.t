@@ -23,6 +23,16 @@ service.begin("api_workers = %d\nread_workers = %d" % (WORKERS, READERS))
 
 SHARE = WORKERS // 2
 MANY = 2 * WORKERS
+
+
+def connected(pool):
+    return int(service.value("SELECT count(*) FROM pg_stat_activity"
+                             " WHERE application_name = 'sandlease-%s'" % pool))
+
+
+# they connect before their first request, so before these have come
+until("workers are connected before their first request",
+      lambda: connected("api") >= WORKERS and connected("read") >= READERS)
 ATTACKER, VICTIM = new_key("mallory", "m"), new_key("acme", "a")
 HELD = create(key=VICTIM)["id"]
 

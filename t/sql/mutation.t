@@ -52,6 +52,8 @@ tell_all() {
 	done
 }
 
+mutant "a rehearsal is no rehearsal" session.t functions/rehearse.sql \
+	"s/RAISE SQLSTATE 'SX999'.*/RETURN;/"
 mutant "no fence holds" lease.t functions/lease_apply.sql \
 	's/why := lease_fence.*;/why := NULL;/'
 mutant "the generation is not compared" lease.t functions/lease_apply.sql \

@@ -199,4 +199,15 @@ for state in initializing ready sleeping asleep failed lost; do
 done
 is "$(request zz delete session-delete)" "" "a session that is not there"
 
+# ---- the rehearsal of a worker that starts
+
+counts() {
+	q "SELECT string_agg(x, ' ') FROM (SELECT format('%s %s', relname,
+		(xpath('/row/n/text()', query_to_xml(format('SELECT count(*) AS n FROM %I', relname),
+			false, true, '')))[1]) AS x
+		FROM pg_class WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace ORDER BY 1) y"
+}
+before=$(counts)
+is "$(q "SELECT rehearse_start()")|$(counts)" "|$before" "a rehearsal succeeds, and leaves no row behind"
+
 done_testing

@@ -8,6 +8,7 @@
 #include "api/gate/first_work.h"
 #include "api/org_share.h"
 #include "api/route/dispatch.h"
+#include "api/serve/rehearse.h"
 #include "common/log.h"
 #include "web/server.h"
 
@@ -35,6 +36,7 @@ worker_run(const struct conf *conf, enum pool pool, int listen_fd,
 	}
 	app.store = store_new(conf->database, &POOL_OPTIONS[pool]);
 	store_limits(app.store, conf);
+	rehearse(&app);
 	server = server_new(listen_fd);
 	while (!*stopping) {
 		struct call c;
@@ -48,6 +50,7 @@ worker_run(const struct conf *conf, enum pool pool, int listen_fd,
 		first_work_flush(&app);
 	}
 	server_free(server);
+	control_forget_started(&app.ctl);
 	store_free(app.store);
 	return EXIT_SUCCESS;
 }
