@@ -220,7 +220,10 @@ BEGIN
         (p->>'seconds')::double precision);
 END $$;
 
--- The rows of a new session, and the intent to start it.
+-- The rows of a new session, and the intent to start it.  p.lazy: no client is told of the
+-- session before the outcome of its start is committed.  Then a crash of the database may
+-- lose the intent: a sandbox without rows is left, and the reconciliation removes it.  Not
+-- so if the sandbox was there before: a number that was lost could be given twice.
 CREATE OR REPLACE FUNCTION session_new(p jsonb, p_keys text[])
 RETURNS start_plan LANGUAGE plpgsql AS $$
 DECLARE
@@ -291,6 +294,10 @@ BEGIN
         PERFORM session_fell_back(v_id, v_gone, p);
     END IF;
     PERFORM disk_reserve(b.id, coalesce((p->>'diskBudgetMb')::bigint, 0));
+    IF p ? 'lazy' AND r.sandbox_state = 'creating' AND b.epoch = 1 THEN
+        -- the outcome's commit writes this one to the disk, too
+        PERFORM set_config('synchronous_commit', 'off', true);
+    END IF;
     RETURN r;
 END $$;
 

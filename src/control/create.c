@@ -201,6 +201,8 @@ create_spec(struct control *ctl, const struct principal *who,
 		"wakeOnPreview", w->wake_on_preview));
 	json_object_set_new(spec, "diskBudgetMb",
 	    json_integer(ctl->conf->disk_budget_mb));
+	if (p->isolated && !w->told && !w->for_execution && ctl->answer == NULL)
+		json_object_set_new(spec, "lazy", json_true());
 	add_options(w, spec);
 	if (w->network != NULL)
 		json_object_set_new(spec, "network",

@@ -211,6 +211,11 @@ v1_session_create(struct call *c, struct err *e)
 		return 0; /* answered before the start; GET shows the outcome */
 	if (rc < 0 && id[0] == '\0')
 		return -1;
+	/* see `lazy` of session_new() in SQL */
+	if (rc < 0 && how == SESSION_CREATED &&
+	    e->code == CODE_SESSION_NOT_FOUND)
+		return err_set(e, ERR_UNAVAILABLE, CODE_TRY_AGAIN,
+		    "the database was restarted and has lost the new session; try again");
 	/* an undecided start has not failed: 202; the next call continues it */
 	if (rc < 0 && (how == SESSION_UNCHANGED || !start_continues(e)))
 		return session_problem(c, ctl, id, e);

@@ -1,0 +1,59 @@
+#!/usr/bin/python3
+"""lost-intent.t: tests what the client of a create is told whose intent is lost.
+
+The intent of a create is not waited for on the disk (`lazy` in
+sql/functions/session_start.sql), so a crash of the database may lose it.
+crash-points.t tests that nothing is leaked then."""
+import os
+import signal
+import sys
+import threading
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import faults
+
+faults.begin("api_workers = 4\n")
+
+import service
+from service import call, problem
+from tap import case, equal, run, true
+
+BODY = {"isolation": "session", "network": {"mode": "none"}}
+
+
+def create_across_a_crash(point, path="/v1/sessions", body=None):
+    """PostgreSQL is killed while the create is at the point; returns the reply."""
+    replies = []
+    faults.arm("pause", point)
+    thread = threading.Thread(
+        target=lambda: replies.append(call("POST", path, body or BODY)))
+    thread.start()
+    pid = service.until("a worker comes to " + point, lambda: faults.fired(point))
+    service.until("it has stopped", lambda: faults.stopped(pid))
+    faults.kill_postgres()
+    faults.start_postgres()
+    os.kill(pid, signal.SIGCONT)
+    thread.join()
+    return replies[0]
+
+
+def known():
+    return int(service.value("SELECT count(*) FROM session WHERE state <> 'deleted'"))
+
+
+@case
+def a_client_that_waits_is_asked_to_try_again():
+    for point in "launch.storage", "launch.proved":
+        before = known()
+        problem(create_across_a_crash(point), 503, "try_again")
+        equal(known(), before, "sessions after a crash at " + point)
+
+
+@case
+def a_client_that_was_told_an_id_finds_its_session():
+    reply = create_across_a_crash("create.intent", "/v1/sessions?wait=0")
+    true(reply.status in (202, 503), "answered with %d" % reply.status)
+    equal(service.get(reply.json["id"])["id"], reply.json["id"])
+
+
+sys.exit(run(lambda: None))
