@@ -12,9 +12,13 @@ DECLARE
         'isolation', 'session', 'class', (SELECT min(name) FROM class), 'host', '', 'boot', '',
         'instance', v_id, 'incarnation', v_id, 'seconds', 60, 'sleepAfterSeconds', 60,
         'keepAlive', false, 'wakeOnPreview', false, 'network', '{"mode": "none"}'::jsonb,
-        'generation', 1, 'steps', '[{"what": "rehearsal", "ms": 0, "ago": 0}]'::jsonb);
+        'generation', 1, 'warm', '', 'adoption', '', 'steps', '[{"what": "rehearsal", "ms": 0, "ago": 0}]'::jsonb);
 BEGIN
     INSERT INTO org (id) VALUES (v_spec->>'tenant');
+    INSERT INTO warm (session_id, sandbox_id, incarnation, instance, host, boot_id, class,
+                      shape, state)
+    SELECT v_id, v_spec->>'sandbox', v_id, v_id, '', '', c.name, warm_shape(c, ''), 'ready'
+      FROM class c WHERE c.name = v_spec->>'class';
     PERFORM session_create(v_spec);
     PERFORM start_more(v_id);
     PERFORM session_verified(v_id, v_spec);

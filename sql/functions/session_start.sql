@@ -79,7 +79,8 @@ END $$;
 CREATE OR REPLACE FUNCTION start_more(p_session text)
 RETURNS TABLE (org text, user_id text, session_name text, tenant text, snapshot text,
     setup_sealed text, setup_seconds bigint, setup_offset bigint, writable_root boolean,
-    cell_memory_mb bigint, cell_disk_mb bigint, cell_pids bigint, network_mode text)
+    cell_memory_mb bigint, cell_disk_mb bigint, cell_pids bigint, adoption text,
+    network_mode text)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
     s session%ROWTYPE;
@@ -110,6 +111,7 @@ BEGIN
     setup_seconds := s.setup_seconds;
     setup_offset := s.setup_offset;
     writable_root := c.writable_root;
+    adoption := s.adoption;
     network_mode := network_mode(s);
     RETURN NEXT;
 END $$;
@@ -183,23 +185,24 @@ END $$;
 
 -- Makes the sandbox of a new session, or finds the one that it shares, and locks it.
 -- A new one is made as it is wanted, in one step; one that is there is asked for by
--- sandbox_want().  It reserves the class's disk, once for all its sessions.
-CREATE OR REPLACE FUNCTION sandbox_for_new(p jsonb, c class, p_starts boolean)
+-- sandbox_want().  It reserves the class's disk, once for all its sessions.  p_state:
+-- absent, creating, or running for a member of the warm pool.
+CREATE OR REPLACE FUNCTION sandbox_for_new(p jsonb, c class, p_state text)
 RETURNS sandbox LANGUAGE plpgsql AS $$
 DECLARE
-    b    sandbox%ROWTYPE;
-    at   timestamptz := clock_timestamp();
-    v_mb bigint := coalesce(c.disk_mb, 0);
+    b        sandbox%ROWTYPE;
+    at       timestamptz := clock_timestamp();
+    v_mb     bigint := coalesce(c.disk_mb, 0);
+    v_starts boolean := p_state <> 'absent';
 BEGIN
     LOOP
         INSERT INTO sandbox (id, tenant, class, disk_mb, disk_host, state, incarnation, epoch,
             host, boot_id, deadline, changed_at)
-        VALUES (p->>'sandbox', p->>'tenant', p->>'class', v_mb, p->>'host',
-            CASE WHEN p_starts THEN 'creating' ELSE 'absent' END,
-            CASE WHEN p_starts THEN p->>'incarnation' ELSE '' END, p_starts::int,
-            CASE WHEN p_starts THEN p->>'host' ELSE '' END,
-            CASE WHEN p_starts THEN p->>'boot' ELSE '' END,
-            CASE WHEN p_starts
+        VALUES (p->>'sandbox', p->>'tenant', p->>'class', v_mb, p->>'host', p_state,
+            CASE WHEN v_starts THEN p->>'incarnation' ELSE '' END, v_starts::int,
+            CASE WHEN v_starts THEN p->>'host' ELSE '' END,
+            CASE WHEN v_starts THEN p->>'boot' ELSE '' END,
+            CASE WHEN p_state = 'creating'
                  THEN at + make_interval(secs => (p->>'seconds')::double precision) END, at)
         ON CONFLICT (id) DO NOTHING
         RETURNING * INTO b;
@@ -213,7 +216,7 @@ BEGIN
         RETURNING * INTO b;
         EXIT WHEN FOUND; -- else it was removed in between
     END LOOP;
-    IF NOT p_starts THEN
+    IF NOT v_starts THEN
         RETURN b;
     END IF;
     RETURN sandbox_want(p->>'sandbox', p->>'incarnation', p->>'host', p->>'boot',
@@ -223,13 +226,15 @@ END $$;
 -- The rows of a new session, and the intent to start it.  p.lazy: no client is told of the
 -- session before the outcome of its start is committed.  Then a crash of the database may
 -- lose the intent: a sandbox without rows is left, and the reconciliation removes it.  Not
--- so if the sandbox was there before: a number that was lost could be given twice.
+-- so if the sandbox was there before: a number that was lost could be given twice, and a
+-- member of the warm pool could be claimed twice.
 CREATE OR REPLACE FUNCTION session_new(p jsonb, p_keys text[])
 RETURNS start_plan LANGUAGE plpgsql AS $$
 DECLARE
-    v_id     text := p->>'id';
+    v_id     text;
     v_tenant text := p->>'tenant';
     v_starts boolean := coalesce((p->>'start')::boolean, true);
+    w        warm%ROWTYPE;
     v_gone   text;
     at       timestamptz;
     s        session%ROWTYPE;
@@ -252,12 +257,25 @@ BEGIN
         PERFORM snapshot_use(v_tenant, p->>'snapshot', p->>'host', p->>'class');
     END IF;
     SELECT * INTO c FROM class WHERE name = p->>'class';
-    b := sandbox_for_new(p, c, v_starts);
+    IF p ? 'warm' THEN
+        w := warm_claim(p, c);
+    END IF;
+    IF w.session_id IS NULL THEN
+        p := p - 'adoption';
+    ELSE
+        p := p || jsonb_build_object('id', w.session_id, 'sandbox', w.sandbox_id,
+            'incarnation', w.incarnation, 'instance', w.instance);
+        UPDATE idempotency SET session_id = w.session_id -- written before the claim
+         WHERE tenant = v_tenant AND user_id = p->>'user' AND key = p->>'idempotencyKey';
+    END IF;
+    v_id := p->>'id';
+    b := sandbox_for_new(p, c, CASE WHEN w.session_id IS NOT NULL THEN 'running'
+                                    WHEN v_starts THEN 'creating' ELSE 'absent' END);
     INSERT INTO session (id, tenant, org, user_id, bot, key_id, name, sandbox_id, isolation,
         class, agent_type, labels, env_sealed, files_sealed, base_url, sleep_after_seconds,
         keep_alive, wake_on_preview, expires_at, max_run_seconds, suspend, concurrency, trace_id, actor,
         last_activity_at, setup_sealed, setup_seconds, snapshot_id, snapshot_fallback, made_with,
-        network, secrets, secrets_sealed, limits, state, reason, told)
+        network, secrets, secrets_sealed, limits, adoption, state, reason, told)
     VALUES (v_id, v_tenant, p->>'org', p->>'user', p->>'bot', p->>'keyId', p->>'name',
         p->>'sandbox', p->>'isolation', p->>'class', p->>'agentType',
         coalesce(p->'labels', '{}'), p->>'env', p->>'files', p->>'baseUrl',
@@ -268,7 +286,7 @@ BEGIN
         CASE WHEN v_gone IS NULL THEN p->>'snapshot' END,
         coalesce((p->>'snapshotFallback')::boolean, false), p->'madeWith',
         p->'network', nullif(p->'secrets', '[]'), p->>'secretsSealed', p->'limits',
-        CASE WHEN v_starts THEN 'initializing' ELSE 'asleep' END,
+        p->>'adoption', CASE WHEN v_starts THEN 'initializing' ELSE 'asleep' END,
         CASE WHEN NOT v_starts THEN 'not_started' END,
         NOT v_starts OR coalesce((p->>'told')::boolean, false))
     RETURNING * INTO s;

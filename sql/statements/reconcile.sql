@@ -1,4 +1,5 @@
 -- Compares rows with reality: a host says what it has, and the answer is the difference.
+-- Members of the warm pool are no difference; warm_members judges them.
 
 -- name: sandbox_differences
 -- params: host, boot_id, seen
@@ -21,6 +22,7 @@ SELECT coalesce(b.id, seen.id) AS id, b.id IS NOT NULL AS known, coalesce(b.stat
        coalesce(seen.incarnation, '') AS seen_incarnation
   FROM seen FULL JOIN b ON b.id = seen.id
  WHERE coalesce(b.host, '') IN ('', $1)
+   AND NOT EXISTS (SELECT FROM warm w WHERE w.sandbox_id = seen.id)
    AND coalesce(seen.presence, 'absent') <> 'unknown'
    AND NOT coalesce(b.state IN ('creating', 'running') AND b.boot_id = $2
                     AND seen.presence = 'running' AND seen.incarnation = b.incarnation, false)
@@ -42,7 +44,8 @@ SELECT 'stranger' AS what, l.session_id IS NOT NULL AS known, cell.sandbox AS sa
        cell.incarnation, cell.session AS session_id, cell.generation, cell.instance,
        coalesce(l.generation, 0) AS lease_generation
   FROM cell LEFT JOIN lease l ON l.session_id = cell.session
- WHERE l.session_id IS NULL
+ WHERE (l.session_id IS NULL
+        AND NOT EXISTS (SELECT FROM warm w WHERE w.session_id = cell.session))
     OR l.state = 'none'
 UNION ALL
 SELECT 'missing', true, b.id, b.incarnation, l.session_id, l.generation, l.instance, l.generation
@@ -61,7 +64,8 @@ SELECT 'missing', true, b.id, b.incarnation, l.session_id, l.generation, l.insta
 SELECT x.name, l.session_id IS NOT NULL AS known
   FROM jsonb_to_recordset($1::jsonb) AS x (name text, session text, generation bigint)
   LEFT JOIN lease l ON l.session_id = x.session
- WHERE l.session_id IS NULL
+ WHERE (l.session_id IS NULL
+        AND NOT EXISTS (SELECT FROM warm w WHERE w.session_id = x.session))
     OR l.generation > x.generation
     OR (l.state = 'none' AND l.generation = x.generation);
 
@@ -74,7 +78,8 @@ SELECT x.sandbox AS sandbox_id, x.session AS session_id, s.id IS NOT NULL AS kno
   LEFT JOIN session s ON s.id = x.session
  WHERE (s.id IS NULL
         AND NOT EXISTS (SELECT FROM lease l
-                         WHERE l.session_id = x.session AND l.state <> 'none'))
+                         WHERE l.session_id = x.session AND l.state <> 'none')
+        AND NOT EXISTS (SELECT FROM warm w WHERE w.session_id = x.session))
     OR s.state = 'deleted'
     OR (s.state IN ('failed', 'lost') AND s.files_dropped_at IS NOT NULL);
 
@@ -84,7 +89,9 @@ SELECT x.sandbox AS sandbox_id, x.session AS session_id, s.id IS NOT NULL AS kno
 SELECT x.sandbox AS sandbox_id, x.session AS session_id
   FROM jsonb_to_recordset($1::jsonb) AS x (sandbox text, session text)
   LEFT JOIN lease l ON l.session_id = x.session
- WHERE l.session_id IS NULL OR l.state = 'none';
+ WHERE (l.session_id IS NULL
+        AND NOT EXISTS (SELECT FROM warm w WHERE w.session_id = x.session))
+    OR l.state = 'none';
 
 -- name: sightings
 -- params: host, things, seconds

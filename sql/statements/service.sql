@@ -73,7 +73,12 @@ SELECT id, incarnation FROM sandbox WHERE state IN ('creating', 'running') AND h
 -- name: drain_left
 -- How many leases are not released, and how many sandboxes run.
 SELECT (SELECT count(*) FROM lease WHERE state <> 'none') AS leases,
-       (SELECT count(*) FROM sandbox WHERE state IN ('creating', 'running')) AS sandboxes;
+       (SELECT count(*) FROM sandbox WHERE state IN ('creating', 'running'))
+       + (SELECT count(*) FROM warm) AS sandboxes;
+
+-- name: drain_members
+-- params: host
+SELECT session_id, sandbox_id, incarnation FROM warm WHERE host = $1;
 
 -- name: health
 -- params: alert_attempts, late_seconds

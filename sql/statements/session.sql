@@ -66,6 +66,15 @@ SELECT count(pg_advisory_unlock(x.h))
    AND l.mode = 'ExclusiveLock' AND l.objsubid = 1
    AND ((l.classid::bigint << 32) | l.objid::bigint) = x.h;
 
+-- name: start_unlock_members
+-- Releases start locks of members of the warm pool, which no create has claimed: the
+-- transaction that took the lock with its claim was rolled back.
+SELECT count(pg_advisory_unlock(x.h))
+  FROM (SELECT hashtextextended(session_id, 4) AS h FROM warm) x
+  JOIN pg_locks l ON l.locktype = 'advisory' AND l.pid = pg_backend_pid() AND l.granted
+   AND l.mode = 'ExclusiveLock' AND l.objsubid = 1
+   AND ((l.classid::bigint << 32) | l.objid::bigint) = x.h;
+
 -- name: start_wait
 -- params: session_id
 -- Waits until no worker holds the start lock; at most lock_timeout.

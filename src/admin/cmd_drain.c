@@ -10,6 +10,7 @@
 #include "control/control.h"
 #include "control/sandbox_control.h"
 #include "control/stop.h"
+#include "control/warm.h"
 
 enum { TIMEOUT_DEFAULT_S = 120, TIMEOUT_MAX_S = 3600, PAUSE_MS = 500 };
 
@@ -17,6 +18,24 @@ static int
 set_draining(struct admin *a, const char *on, struct err *e)
 {
 	return STORE_RUN(a->store, STMT_SET_DRAINING, NULL, e, on);
+}
+
+/* Ends the members of the warm pool; creates claim none any more. */
+static int
+end_members(struct admin *a, struct control *ctl, struct err *e)
+{
+	auto_rows struct rows *r = NULL;
+	struct err why = { 0 };
+
+	if (STORE_RUN(a->store, STMT_DRAIN_MEMBERS, &r, e, a->conf->host_name) <
+	    0)
+		return -1;
+	for (size_t i = 0; i < rows_count(r); i++)
+		if (warm_end(ctl, rows_text(r, i, "session_id"),
+			rows_text(r, i, "sandbox_id"),
+			rows_text(r, i, "incarnation"), &why) < 0)
+			log_err(LOG_WARN, "drain", &why);
+	return 0;
 }
 
 /* Stops each session and sandbox once.  Failures are logged; the next round
@@ -47,7 +66,7 @@ drain_once(struct admin *a, struct control *ctl, struct err *e)
 			rows_text(b, i, "incarnation"), false, &done, &why) < 0)
 			log_err(LOG_WARN, "drain", &why);
 	}
-	return 0;
+	return end_members(a, ctl, e);
 }
 
 /* Counts the leases and sandboxes that are not gone yet. */

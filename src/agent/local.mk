@@ -159,6 +159,7 @@ AGENT_SOURCES = \
 	src/agent/watch/news.c \
 	src/agent/watch/tree.c \
 	src/agent/watch/watch.c src/agent/watch/watch.h \
+	src/agent/wrapper/adopt.c src/agent/wrapper/adopt.h \
 	src/agent/wrapper/keys.c src/agent/wrapper/keys.h \
 	src/agent/wrapper/ops.c \
 	src/agent/wrapper/trust.c src/agent/wrapper/trust.h \

@@ -29,6 +29,7 @@ libapi_a_SOURCES = \
 	src/api/serve/site.c src/api/serve/site.h \
 	src/api/serve/starts.c src/api/serve/starts.h \
 	src/api/serve/disk_watch.c src/api/serve/disk_watch.h \
+	src/api/serve/warm.c src/api/serve/warm.h \
 	src/api/serve/webhooks.c src/api/serve/webhooks.h \
 	src/api/serve/worker.c src/api/serve/worker.h \
 	src/api/stream/answer.c src/api/stream/answer.h \

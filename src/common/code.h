@@ -16,6 +16,7 @@
 /* clang-format off */
 #define ERR_CODES(X) \
 	X(AGENT_ERROR,              "agent_error") \
+	X(ALREADY_ADOPTED,          "already_adopted") \
 	X(ALREADY_EXISTS,           "already_exists") \
 	X(ALREADY_RUNNING,          "already_running") \
 	X(AMBIGUOUS,                "ambiguous") \
@@ -160,6 +161,7 @@
 	X(SANDBOX_BUSY,             "sandbox_busy") \
 	X(SANDBOX_NOT_FOUND,        "sandbox_not_found") \
 	X(SANDBOX_SILENT,           "sandbox_silent") \
+	X(SANDBOX_TAKEN,            "sandbox_taken") \
 	X(SCHEDULE_NEVER,           "schedule_never") \
 	X(SEAL_BROKEN,              "seal_broken") \
 	X(SEAL_KEY_MISSING,         "seal_key_missing") \

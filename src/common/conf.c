@@ -80,6 +80,8 @@ static const struct setting SETTINGS[] = {
 	INT(stream_drain_seconds, "60", 0, 86400, "streams stay open for this long after the service is told to stop"),
 	INT(sleep_after_seconds, "600", 1, 31536000, "an idle session sleeps after this, unless it has its own `sleepAfterSeconds`"),
 	INT(startup_allowance_seconds, "600", 1, 86400, "a start that takes longer is stopped and repaired"),
+	INT(warm_sandboxes, "auto", CONF_AUTO, 4096, "own sandboxes that are started before they are asked for; `auto`: as many as fit 2 % of the memory, at least 4 and at most 256"),
+	STR(warm_classes, "small", "the classes that have them"),
 	INT(setup_timeout_seconds, "600", 1, 86400, "the `setup` of a session may take this long, in addition"),
 	INT(ready_without_work_seconds, "60", 1, 86400, "without effect, for old files: a ready session sleeps by `sleep_after_seconds`, with or without work"),
 	INT(stop_watchdog_seconds, "45", 1, 3600, "one attempt to stop a wrapper may take this long"),
@@ -165,11 +167,15 @@ set_value(const struct setting *s, const char *value, struct conf *c,
 			    line, s->name, s->max);
 		return 0;
 	case CONF_INT:
-		if (!str_to_int(value, s->min, s->max, &n))
+		if (s->min == CONF_AUTO && str_equal(value, "auto"))
+			n = CONF_AUTO;
+		else if (!str_to_int(value, s->min, s->max, &n))
 			return err_set(e, ERR_INVALID, CODE_BAD_SETTING,
-			    "%s:%d: %s: must be a number from %" PRId64
+			    "%s:%d: %s: must be %sa number from %" PRId64
 			    " to %" PRId64,
-			    where, line, s->name, s->min, s->max);
+			    where, line, s->name,
+			    s->min == CONF_AUTO ? "auto, or " : "",
+			    s->min == CONF_AUTO ? 0 : s->min, s->max);
 		break;
 	case CONF_LIST:
 		return set_list(s, value, (struct conf_list *)(void *)to, where,
@@ -421,6 +427,8 @@ conf_print(const struct conf *c, FILE *to)
 		memcpy(&n, at, sizeof(n));
 		if (s->type == CONF_STR)
 			fprintf(to, "%s = %s\n", s->name, at);
+		else if (s->type == CONF_INT && n == CONF_AUTO)
+			fprintf(to, "%s = auto\n", s->name);
 		else if (s->type == CONF_INT)
 			fprintf(to, "%s = %" PRId64 "\n", s->name, n);
 		else if (s->type == CONF_LIST)

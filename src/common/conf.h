@@ -15,7 +15,11 @@
 
 #include "common/err.h"
 
-enum { CONF_STR_MAX = 512, CONF_LIST_MAX = 8 };
+enum {
+	CONF_STR_MAX = 512,
+	CONF_LIST_MAX = 8,
+	CONF_AUTO = -1 /* a number that the program chooses */
+};
 
 /* Numbers separated by commas. */
 struct conf_list {
@@ -48,6 +52,8 @@ struct conf {
 	int64_t stream_drain_seconds;
 	int64_t sleep_after_seconds;
 	int64_t startup_allowance_seconds;
+	int64_t warm_sandboxes; /* CONF_AUTO: as many as fit the memory */
+	char warm_classes[CONF_STR_MAX];
 	int64_t setup_timeout_seconds;
 	int64_t ready_without_work_seconds;
 	int64_t stop_watchdog_seconds;

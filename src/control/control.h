@@ -51,6 +51,7 @@ struct control {
 	 */
 	bool show;
 	struct rows *started; /* owned; that row, or NULL */
+	bool pool_asked;      /* a create wanted a sandbox of the warm pool */
 };
 
 /* The authenticated requester.  src/api/gate/ fills it in from a key. */

@@ -22,6 +22,7 @@
 #include "control/snapshot_control.h"
 #include "control/start.h"
 #include "control/stop.h"
+#include "control/warm.h"
 
 enum { TRIES = 3 };
 
@@ -174,7 +175,38 @@ add_options(const struct session_options *w, json_t *spec)
 		    json_deep_copy(w->correlation_keys));
 }
 
-static char *
+/* Whether a sandbox of the warm pool would do: it has the class's limits. */
+static bool
+may_be_warm(const struct control *ctl, const struct session_options *w,
+    const struct placement *p)
+{
+	return ctl->conf->warm_sandboxes != 0 && p->isolated && !w->no_start &&
+	    str_empty(w->snapshot) && w->limits == NULL;
+}
+
+/* Whether the spec has secrets that are sealed for one session's id. */
+static bool
+seals_something(const struct session_options *w)
+{
+	return w->env != NULL || w->files != NULL || w->secrets != NULL ||
+	    !str_empty(w->setup);
+}
+
+/* Has the create claim a warm sandbox; `picked`: that of the spec's id. */
+static void
+add_warm(const struct control *ctl, bool picked, json_t *spec)
+{
+	char shape[WARM_SHAPE_MAX], claim[ID_MAX];
+
+	warm_shape(ctl, shape);
+	id_random(claim, ID_INSTANCE_LEN);
+	json_object_set_new(spec, "warm", json_string(shape));
+	json_object_set_new(spec, "adoption", json_string(claim));
+	if (picked)
+		json_object_set_new(spec, "picked", json_true());
+}
+
+static json_t *
 create_spec(struct control *ctl, const struct principal *who,
     const struct session_options *w, const struct placement *p, const char *id)
 {
@@ -213,7 +245,7 @@ create_spec(struct control *ctl, const struct principal *who,
 		control_add_secrets(ctl, id, w->secrets, spec);
 	add_setup(ctl, w, id, spec);
 	add_comparison(who, w, p, spec);
-	return control_spec_text(spec);
+	return spec;
 }
 
 enum disposition
@@ -362,35 +394,85 @@ check_files(struct control *ctl, const struct session_options *w,
 }
 
 /*
- * Writes the intent, in one statement; `execution` as in create_register().
- * *alone: as in launch_act().
+ * Chooses the session's id.  A spec with secrets that are sealed for it must
+ * name the member of the warm pool that it claims (*picked).
  */
 static int
-register_session(struct control *ctl, const struct principal *who,
-    const struct session_options *w, const char *execution, struct rows **plan,
-    bool *alone, struct err *e)
+choose_id(struct control *ctl, const struct session_options *w,
+    const struct placement *p, char id[ID_MAX], bool *picked, struct err *e)
 {
-	auto_free char *spec = NULL;
+	auto_rows struct rows *r = NULL;
+	char shape[WARM_SHAPE_MAX];
+
+	*picked = false;
+	if (!may_be_warm(ctl, w, p) || !seals_something(w))
+		return 0;
+	warm_shape(ctl, shape);
+	if (STORE_RUN(ctl->store, STMT_WARM_PICK, &r, e, ctl->conf->host_name,
+		ctl->provider.boot_id, p->class_name, shape) < 0)
+		return -1;
+	*picked = !str_empty(rows_text(r, 0, "session_id"));
+	if (*picked)
+		str_copy(id, ID_MAX, rows_text(r, 0, "session_id"));
+	return 0;
+}
+
+/*
+ * Writes the intent, in one statement; `execution` as in create_register().
+ * `warm`: a sandbox of the warm pool may be claimed.  *alone: as in
+ * launch_act().
+ */
+static int
+register_once(struct control *ctl, const struct principal *who,
+    const struct session_options *w, const char *execution, bool warm,
+    struct rows **plan, bool *alone, struct err *e)
+{
+	auto_free char *text = NULL;
 	struct placement p = { 0 };
-	char fresh[ID_MAX];
+	char id[ID_MAX];
+	bool picked = false;
+	json_t *spec;
 	int rc;
 
-	id_random(fresh, ID_SESSION_LEN);
-	choose_sandbox(ctl, who, w, fresh, &p);
+	id_random(id, ID_SESSION_LEN);
+	choose_sandbox(ctl, who, w, id, &p);
 	*alone = p.isolated && is_nameless(w) && str_empty(w->idempotency_key);
-	if (check_files(ctl, w, p.class_name, e) < 0)
+	warm = warm && may_be_warm(ctl, w, &p);
+	if (check_files(ctl, w, p.class_name, e) < 0 ||
+	    (warm && choose_id(ctl, w, &p, id, &picked, e) < 0))
 		return -1;
-	spec = create_spec(ctl, who, w, &p, fresh);
+	choose_sandbox(ctl, who, w, id, &p);
+	spec = create_spec(ctl, who, w, &p, id);
+	ctl->pool_asked = ctl->pool_asked || warm;
+	if (warm && picked == seals_something(w))
+		add_warm(ctl, picked, spec);
+	text = control_spec_text(spec);
 	if (execution == NULL)
-		rc = STORE_RUN(ctl->store, STMT_SESSION_CREATE, plan, e, spec);
+		rc = STORE_RUN(ctl->store, STMT_SESSION_CREATE, plan, e, text);
 	else
-		rc = STORE_RUN(ctl->store, STMT_EXECUTION_START, plan, e, spec,
+		rc = STORE_RUN(ctl->store, STMT_EXECUTION_START, plan, e, text,
 		    execution);
 	if (rc == 0) {
 		CRASH_POINT("create.intent");
 		return 0;
 	}
-	start_refused(ctl, fresh, e);
+	start_refused(ctl, id, warm, e);
+	return -1;
+}
+
+static int
+register_session(struct control *ctl, const struct principal *who,
+    const struct session_options *w, const char *execution, struct rows **plan,
+    bool *alone, struct err *e)
+{
+	if (register_once(ctl, who, w, execution, true, plan, alone, e) == 0)
+		return 0;
+	if (e->code == CODE_SANDBOX_TAKEN) {
+		*e = (struct err){ 0 };
+		if (register_once(ctl, who, w, execution, false, plan, alone,
+			e) == 0)
+			return 0;
+	}
 	if (e->code == CODE_UNKNOWN_CLASS)
 		refuse_class(ctl, e);
 	if (e->code == CODE_LIMIT_TOO_HIGH)

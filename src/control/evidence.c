@@ -65,7 +65,8 @@ is_evidence(struct control *ctl, const struct launch *l, const struct err *why)
 {
 	if (why->code == CODE_NO_SPACE_LEFT) /* by errno: texts can be forged */
 		return is_own_disk(ctl, l, why);
-	if (why->code == CODE_ENGINE_BROKEN)
+	/* the rows are older than the sandbox: its files are another's */
+	if (CODE_IS_ONE_OF(why->code, CODE_ENGINE_BROKEN, CODE_ALREADY_ADOPTED))
 		return true;
 	return why->code == CODE_TIMED_OUT && !l->hurried &&
 	    failed_twice(ctl, l);

@@ -11,6 +11,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "control/adopt.h"
 #include "control/capacity.h"
 #include "control/evidence.h"
 #include "control/network_control.h"
@@ -101,6 +102,8 @@ launch_read(struct control *ctl, const struct rows *plan, struct launch *l,
 	l->agent.intent_ms = ctl->intent_ms;
 	l->agent.commits_as = &l->who;
 	str_copy(l->name, sizeof(l->name), rows_text(plan, 0, "session_name"));
+	str_copy(l->adoption, sizeof(l->adoption),
+	    rows_text(plan, 0, "adoption"));
 	l->agent.name = l->name;
 	l->agent.version = l->version;
 	return 0;
@@ -308,12 +311,22 @@ launch_network(struct control *ctl, struct launch *l, int64_t deadline_ms,
 	return 0;
 }
 
-/*
- * Acts, in order, until the wrapper exists and has its files, ports and
- * network.  The caller holds the sandbox's lock.
- */
+/* Storage, sandbox and wrapper are there already; the wrapper is told whose. */
 static int
-bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
+bring_up_warm(struct control *ctl, struct launch *l, int64_t deadline_ms,
+    struct err *e)
+{
+	enter_step(l, "workspace", "warm", deadline_ms);
+	enter_step(l, "sandbox", "warm", deadline_ms);
+	enter_step(l, "admission", "admitted", deadline_ms);
+	if (launch_admit(ctl, l, deadline_ms, e) < 0)
+		return -1;
+	enter_step(l, "wrapper", "adopted", deadline_ms);
+	return adopt_wrapper(ctl, l, deadline_ms, e);
+}
+
+static int
+bring_up_cold(struct control *ctl, const struct rows *plan, struct launch *l,
     int64_t deadline_ms, struct err *e)
 {
 	const struct provider *p = &ctl->provider;
@@ -337,7 +350,17 @@ bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
 	    0)
 		return -1;
 	CRASH_POINT("launch.wrapper");
-	if (launch_write_files(ctl, l, deadline_ms, e) < 0 ||
+	return 0;
+}
+
+int
+launch_bring_up(struct control *ctl, const struct rows *plan, struct launch *l,
+    int64_t deadline_ms, struct err *e)
+{
+	int rc = adopt_is_due(l) ? bring_up_warm(ctl, l, deadline_ms, e)
+				 : bring_up_cold(ctl, plan, l, deadline_ms, e);
+
+	if (rc < 0 || launch_write_files(ctl, l, deadline_ms, e) < 0 ||
 	    expose_more(ctl, l, deadline_ms, e) < 0)
 		return -1;
 	compare_version(ctl, l);
@@ -350,7 +373,8 @@ static int
 prove(struct control *ctl, struct launch *l, int64_t deadline_ms, struct err *e)
 {
 	enter_step(l, "ready", "proved", deadline_ms);
-	if (agent_prove(&ctl->provider, &l->target, deadline_ms, e) < 0)
+	if (!l->proved &&
+	    agent_prove(&ctl->provider, &l->target, deadline_ms, e) < 0)
 		return -1;
 	CRASH_POINT("launch.proved");
 	steps_end(&l->steps);
@@ -390,7 +414,7 @@ act_on_plan(struct control *ctl, const struct rows *plan, bool alone,
 	rc = launch_read(ctl, plan, &l, e);
 	l.locked = locked;
 	if (rc == 0)
-		rc = bring_up(ctl, plan, &l, deadline_ms, e);
+		rc = launch_bring_up(ctl, plan, &l, deadline_ms, e);
 	if (rc == 0 && l.setup == NULL)
 		rc = launch_complete(ctl, &l, deadline_ms, e);
 	condemned = rc < 0 && evidence_weigh(ctl, &l, e);

@@ -39,7 +39,9 @@ struct launch {
 	bool started; /* a start of it was proved once */
 	/* the caller's deadline leaves the current step too little time */
 	bool hurried;
-	bool locked; /* we hold its start lock until the outcome */
+	bool locked;           /* we hold its start lock until the outcome */
+	char adoption[ID_MAX]; /* its create claimed a warm sandbox; "": no */
+	bool proved;           /* with the adoption */
 	char version[AGENT_VERSION_MAX];
 	struct steps steps; /* so far */
 };
@@ -56,6 +58,13 @@ enum { LAUNCH_FAIR_MS = 5000 };
 int launch_read(struct control *ctl, const struct rows *plan, struct launch *l,
     struct err *e) MUST_CHECK;
 void launch_release(struct launch *l);
+
+/*
+ * Acts, in order, until the wrapper exists and has its files, ports and
+ * network.  No other process is at the sandbox.
+ */
+int launch_bring_up(struct control *ctl, const struct rows *plan,
+    struct launch *l, int64_t deadline_ms, struct err *e) MUST_CHECK;
 
 /* Writes the files that were given with the session. */
 int launch_write_files(struct control *ctl, const struct launch *l,

@@ -3,6 +3,7 @@ noinst_LIBRARIES += libcontrol.a
 EXTRA_DIST += src/control/README.md
 
 libcontrol_a_SOURCES = \
+	src/control/adopt.c src/control/adopt.h \
 	src/control/awake.c src/control/awake.h \
 	src/control/capacity.c src/control/capacity.h \
 	src/control/cell_control.c src/control/cell_control.h \
@@ -43,5 +44,6 @@ libcontrol_a_SOURCES = \
 	src/control/suspend.c src/control/suspend.h \
 	src/control/trigger_control.c src/control/trigger_control.h \
 	src/control/waiter.c src/control/waiter.h \
+	src/control/warm.c src/control/warm.h \
 	src/control/wave.c src/control/wave.h \
 	src/control/webhook_control.c src/control/webhook_control.h

@@ -10,6 +10,7 @@
 #include "common/log.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "control/adopt.h"
 #include "control/awake.h"
 #include "control/discover.h"
 #include "control/launch.h"
@@ -39,11 +40,18 @@ start_intent(struct control *ctl)
 }
 
 void
-start_refused(struct control *ctl, const char *session, const struct err *e)
+start_refused(struct control *ctl, const char *session, bool warm,
+    const struct err *e)
 {
+	struct err why = { 0 };
+
 	/* quotas are checked last, when the intent holds the lock */
-	if (e->kind == ERR_LIMITED || e->code == CODE_TRY_AGAIN)
-		launch_unlock(ctl, session);
+	if (e->kind != ERR_LIMITED && e->code != CODE_TRY_AGAIN)
+		return;
+	launch_unlock(ctl, session);
+	if (warm &&
+	    STORE_RUN(ctl->store, STMT_START_UNLOCK_MEMBERS, NULL, &why) < 0)
+		log_err(LOG_WARN, "start_unlock", &why);
 }
 
 bool
@@ -143,7 +151,7 @@ restart(struct control *ctl, const struct session_row *s, int64_t deadline_ms,
 	spec = control_spec_text(intent);
 	if (STORE_RUN(ctl->store, STMT_SESSION_RESTART, &plan, e, s->id, spec) <
 	    0) {
-		start_refused(ctl, s->id, e);
+		start_refused(ctl, s->id, false, e);
 		return -1;
 	}
 	CRASH_POINT("restart.intent");
@@ -254,6 +262,8 @@ write_files_and_complete(struct control *ctl, struct launch *l,
 {
 	bool begun = false;
 
+	if (adopt_is_due(l) && adopt_wrapper(ctl, l, deadline_ms, e) < 0)
+		return -1;
 	if (l->setup != NULL &&
 	    setup_has_begun(ctl, l, deadline_ms, &begun, e) < 0)
 		return -1;

@@ -27,9 +27,10 @@ int start_finish(struct control *ctl, const char *session, const char *tenant,
 
 /*
  * Releases the start lock of an intent (STMT_SESSION_CREATE, _RESTART) that was
- * refused with `e`.
+ * refused with `e`.  `warm`: its session may be another, a member of the warm
+ * pool.
  */
-void start_refused(struct control *ctl, const char *session,
+void start_refused(struct control *ctl, const char *session, bool warm,
     const struct err *e);
 
 /* Whether a process is working on the session's start right now. */

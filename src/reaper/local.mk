@@ -8,6 +8,7 @@ libreaper_a_SOURCES = \
 	src/reaper/clear.c src/reaper/clear.h \
 	src/reaper/executions.c src/reaper/executions.h \
 	src/reaper/leftovers.c src/reaper/leftovers.h \
+	src/reaper/members.c src/reaper/members.h \
 	src/reaper/parts.c src/reaper/parts.h \
 	src/reaper/pass.c src/reaper/pass.h \
 	src/reaper/plan.c src/reaper/plan.h \

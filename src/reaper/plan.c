@@ -72,3 +72,13 @@ plan_share_ms(int64_t left_ms, int64_t weight, int64_t weights)
 {
 	return left_ms <= 0 ? 0 : left_ms * weight / weights;
 }
+
+bool
+plan_member_stays(const struct plan_member *m, bool room)
+{
+	if (m->overdue)
+		return false;
+	if (m->retiring)
+		return true; /* another program is ending it */
+	return room && m->fits && !(m->ready && m->gone);
+}

@@ -89,4 +89,15 @@ int64_t plan_retry_ms(int64_t pass_ms, int64_t percent, int64_t spent_ms,
  */
 int64_t plan_share_ms(int64_t left_ms, int64_t weight, int64_t weights);
 
+/* A member of the warm pool. */
+struct plan_member {
+	bool ready, retiring; /* neither: it is being started */
+	bool fits;            /* a create could claim it */
+	bool overdue;         /* its start or its end has no time left */
+	bool gone;            /* its sandbox does not run any more */
+};
+
+/* `room`: its class may have another one.  One that is ended has its time. */
+bool plan_member_stays(const struct plan_member *m, bool room);
+
 #endif

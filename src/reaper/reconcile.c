@@ -8,6 +8,7 @@
 #include "control/inventory.h"
 #include "control/sandbox_control.h"
 #include "reaper/leftovers.h"
+#include "reaper/members.h"
 #include "reaper/plan.h"
 #include "reaper/sighting.h"
 #include "reaper/snapshots.h"
@@ -159,6 +160,7 @@ reconcile_all(struct pass *p, const char *since)
 		if (compare_sandboxes(p, seen))
 			sighting_end_others(p, SIGHTING_SANDBOX, since);
 		leftovers_cells(p, seen, since);
+		members_settle(p, seen, since);
 	}
 	for (size_t i = 0; i < ARRAY_LEN(LEFTOVERS) && pass_has_time(p); i++)
 		LEFTOVERS[i](p, since);

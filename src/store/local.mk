@@ -11,7 +11,7 @@ SQL_STATEMENTS = \
 	sql/statements/reaper.sql sql/statements/reconcile.sql sql/statements/sample.sql \
 	sql/statements/sandbox.sql sql/statements/service.sql sql/statements/session.sql \
 	sql/statements/snapshot.sql sql/statements/ticket.sql sql/statements/trigger.sql \
-	sql/statements/webhook.sql
+	sql/statements/warm.sql sql/statements/webhook.sql
 SQL_MIGRATIONS = \
 	sql/migrations/0001_first.sql \
 	sql/migrations/0002_reaper.sql \
@@ -39,7 +39,8 @@ SQL_MIGRATIONS = \
 	sql/migrations/0024_artifacts.sql \
 	sql/migrations/0025_samples.sql \
 	sql/migrations/0026_webhooks.sql \
-	sql/migrations/0027_triggers.sql
+	sql/migrations/0027_triggers.sql \
+	sql/migrations/0028_warm.sql
 SQL_FUNCTIONS = \
 	sql/functions/admin.sql \
 	sql/functions/artifact.sql \
@@ -59,7 +60,7 @@ SQL_FUNCTIONS = \
 	sql/functions/session_start.sql sql/functions/session_state.sql sql/functions/session_stop.sql \
 	sql/functions/session_suspend.sql sql/functions/snapshot.sql \
 	sql/functions/ticket.sql sql/functions/trigger.sql \
-	sql/functions/webhook.sql
+	sql/functions/warm.sql sql/functions/webhook.sql
 
 migrationsdir = $(pkgdatadir)/sql/migrations
 dist_migrations_DATA = $(SQL_MIGRATIONS)

@@ -78,7 +78,7 @@ def a_sealed_generation_never_starts():
 def an_effect_reaches_no_later_generation():
     s = box.session(generation=2)
     exact = ("halt", "go_on", "freeze", "thaw", "prove", "write", "env", "setup", "keep", "status",
-             "interrupt", "expose", "unexpose", "ws_bounce")
+             "adopt", "interrupt", "expose", "unexpose", "ws_bounce")
     for op in ("term", "kill", *exact):
         same(box.ask(op, session=s, generation=1).get("code"), "stale_generation",
              f"{op} that comes late is refused")
@@ -229,6 +229,34 @@ def files_and_variables_come_over_the_channel():
     box.ask("kill", session=s, waitMs=10000)
 
 
+def a_wrapper_is_adopted_once():
+    s = box.session()
+    box.forward("prove", s)
+    shell = box.run(s, "echo $$")["stdout"]
+    a = box.forward("adopt", s, claim="one", name="its name", network=True, env={},
+                    gitName="G", gitEmail="g@x", prove=True)
+    same((a["ok"], a.get("output")), (True, "ready"), "an adoption proves, too")
+    same(box.run(s, 'echo "$SANDLEASE_SESSION_NAME|${PIP_RETRIES-none}"; git config user.name')["stdout"],
+         "its name|none\nG\n", "its name, network and author are the session's")
+    same(box.run(s, "echo $$")["stdout"], shell, "its shell goes on")
+    same(box.forward("adopt", s, claim="two", env={"A": "1"}).get("code"), "already_adopted",
+         "another claim is refused")
+    same(box.run(s, "echo ${A-none}")["stdout"], "none\n", "and brings nothing")
+    ok(box.forward("adopt", s, claim="one", name="its name", env={"A": "1"})["ok"],
+       "the same claim again is not")
+    same(box.run(s, "echo $A")["stdout"], "1\n", "and its variables count")
+    same(box.forward("adopt", s).get("code"), "validation_failed", "a claim is required")
+    box.ask("kill", session=s, waitMs=10000)
+
+
+def variables_of_an_adoption_come_before_the_shell():
+    s = box.session()
+    box.run(s, "echo SEEN=yes >rc")
+    box.forward("adopt", s, claim="one", env={"BASH_ENV": "/workspace/rc", "SHLVL": "7"})
+    same(box.run(s, "echo $SEEN")["stdout"], "yes\n", "bash reads them as it starts")
+    box.ask("kill", session=s, waitMs=10000)
+
+
 def status_counts_what_goes_on():
     s = box.session()
     a = box.forward("status", s)
@@ -296,6 +324,7 @@ try:
          term_ends_those_who_listen_to_it, term_leaves_time_to_those_who_do_not,
          a_tenant_cannot_end_its_cell_by_signals, a_dead_wrapper_ends_the_cell,
          a_launch_that_fails_says_why, files_and_variables_come_over_the_channel,
+         a_wrapper_is_adopted_once, variables_of_an_adoption_come_before_the_shell,
          status_counts_what_goes_on, silent_askers_do_not_block_others,
          a_stopped_wrapper_does_not_block_init, an_asker_that_does_not_read_does_not_block_init,
          many_ends_in_one_life_leave_room_for_the_next])

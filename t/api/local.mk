@@ -62,6 +62,7 @@ EXTRA_DIST += \
 	%D%/together.t \
 	%D%/triggers.t \
 	%D%/upgrade.t \
+	%D%/warm.t \
 	%D%/webhooks.t \
 	%D%/websocket.t \
 	t/lib/awake.py \

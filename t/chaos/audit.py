@@ -32,6 +32,7 @@ class World:
             "SELECT id, state, incarnation, EXISTS (SELECT FROM session s"
             " WHERE s.sandbox_id = b.id AND s.state <> 'deleted')"
             " FROM sandbox b")}
+        self.add_members()
         # the relays of frozen sessions can neither confirm nor serve
         self.ports = [dict(zip(("session", "generation", "port", "pending",
                                 "closing"), r)) for r in service.sql(
@@ -45,6 +46,17 @@ class World:
         self.inits = list(inits())
         self.wrappers = [w for w in wrappers() if w["session"]
                          in self.sessions or in_our_groups(w["pid"])]
+
+    def add_members(self):
+        """A member of the warm pool is as a session and its sandbox should be."""
+        for sid, sandbox, incarnation, instance, state in service.sql(
+                "SELECT session_id, sandbox_id, incarnation, instance, state FROM warm"):
+            self.sessions[sid] = {
+                "id": sid, "state": state, "sandbox": sandbox, "lease": "owns_wrapper",
+                "generation": "1", "instance": instance, "frozen": "f", "started": "f",
+                "reason": "a member of the warm pool"}
+            self.sandboxes[sandbox] = {
+                "id": sandbox, "state": "running", "incarnation": incarnation, "used": "t"}
 
 
 def words(pid):

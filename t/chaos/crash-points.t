@@ -30,13 +30,16 @@ if not CONDUCTS:
     # no measuring of disk use but on purpose: a point must not be passed by a
     # case by chance; few workers: each connects again when PostgreSQL was killed
     os.environ["STACK_EGRESS"] = "yes"
-    faults.begin("disk_account_seconds = 86400\napi_workers = 6\n")
+    # only the uses of the warm pool have its class
+    faults.begin("disk_account_seconds = 86400\napi_workers = 6\n"
+                 "warm_sandboxes = 2\nwarm_classes = pooled\n")
 
 import audit
 import service
 import tap
 import execution_uses  # noqa: F401
 import uses
+import uses_warm
 import uses_webhook
 from service import at, call, create, execute
 
@@ -96,6 +99,7 @@ def repair():
     for _ in range(2):
         faults.shift_time()
         faults.reaper()
+    service.until("the warm pool is full", uses_warm.pool_is_full)
 
 
 def ended(execution):
@@ -284,6 +288,7 @@ def obey():
     say = os.fdopen(os.dup(1), "w")
     os.dup2(2, 1)  # nothing else may get between the answers
     workers_are_back()
+    uses_warm.begin_pool()
     watch = faults.Watch()
     witness = Witness()
     for line in sys.stdin:

@@ -213,6 +213,8 @@ def shift_time():
          WHERE suspend_deadline IS NOT NULL;
         UPDATE webhook_delivery SET due_at = clock_timestamp() - interval '1 minute'
          WHERE due_at IS NOT NULL;
+        UPDATE warm SET deadline = clock_timestamp() - interval '1 second'
+         WHERE deadline IS NOT NULL;
         UPDATE sighting SET first_at = clock_timestamp() - interval '1 hour';
     """)
 

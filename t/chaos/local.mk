@@ -29,5 +29,6 @@ EXTRA_DIST += \
 	%D%/short.t \
 	%D%/execution_uses.py \
 	%D%/uses.py \
+	%D%/uses_warm.py \
 	%D%/uses_webhook.py \
 	%D%/watch.t

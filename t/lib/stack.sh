@@ -16,7 +16,7 @@
 # STACK_DISK_MB (its state, PostgreSQL's included, has a file system of that
 # size; needs the right to mount, so run the test below `unshare -m`),
 # STACK_POOLER=session (all programs reach PostgreSQL through PgBouncer),
-# STACK_EGRESS=yes (sandboxes may have a network), STACK_PLACED (a function, called once the directories are there).
+# STACK_WARM=4 (a warm pool of that size), STACK_EGRESS=yes (sandboxes may have a network), STACK_PLACED (a function, called once the directories are there).
 # SANDLEASE_FAULTS is passed on to programs (src/common/fault.h).
 # Functions of t/lib/dev-stack.sh work on it: stack_admin, stack_reap,
 # api_stop, api_start, pg_stop, pg_start, pg_psql, nginx_stop, as, ...
@@ -87,8 +87,15 @@ stack_without_quotas() {
 	done
 }
 
+# Tests count sandboxes and processes, so there is no warm pool, unless STACK_WARM is a
+# number.  The last release does not know the setting.
+stack_warm() {
+	! grep -aqs warm_sandboxes "$STACK_BUILD/sandlease-api" ||
+		echo "warm_sandboxes = ${STACK_WARM:-0}"
+}
+
 stack_describe() {
-	STACK_CONF=$(stack_without_quotas)$'\n'${STACK_CONF:-}
+	STACK_CONF=$(stack_without_quotas && stack_warm)$'\n'${STACK_CONF:-}
 	STACK_DIR=$(mktemp -d /tmp/slt-XXXXXX) || exit 1
 	chmod 711 "$STACK_DIR"
 	echo "$$ $(proc_start $$)" >"$STACK_DIR/owner"

@@ -100,7 +100,7 @@ agent api/snapshots "a snapshot has no home" archive/pack.c \
 # ---- starts and stops
 
 world start "a start needs no proof" launch.c \
-	'/^prove/,/^}/s/if \(agent_prove\(.*/if (false)/' \
+	'/^prove/,/^}/s/if \(!l->proved .*/if (false \&\&/' \
 	"a_create_leads_to_ready"
 world stop "the cgroup is not asked" wave.c \
 	'/^conclude/,/^}/s/if \(s->ask->found.count == 0 &&/s->absent = s->ask->found.count == 0;if (false \&\&/' \
@@ -112,7 +112,7 @@ world stop "init's answer is ignored" wave.c \
 	'/^conclude/,/^}/s/if \(s->ask->found.count == 0 &&/if (/' \
 	"a_source_that_lies_releases_nothing"
 red "a proof may print anything" src/provider/link/link.c \
-	'/^agent_prove/,/^}/s/if \(!str_equal\(json_str\(reply, "output"\), "ready"\)\)/if (false)/' \
+	'/^check_proof/,/^}/s/if \(str_equal\(json_str\(reply, "output"\), "ready"\)\)/if (true)/' \
 	t/unit/control/start_world t/control/start.t "a_proof_that_prints_something_else_is_none"
 red "a drain does not wait" src/admin/cmd_drain.c \
 	's/if \(leases == 0 && sandboxes == 0\)/if (true)/' \
@@ -407,7 +407,7 @@ api api/network "secrets are stored in clear" control/control.c \
 	'/^control_add_secrets/,/^}/s/control_seal\(ctl, session, "secrets", secrets\)/(void)session, (void)ctl, json_string(json_text(secrets))/' \
 	"values are nowhere in clear"
 api api/network "a session starts without its network" control/launch.c \
-	'/^bring_up/,/^}/s/return launch_network\(.*/return 0;/' \
+	'/^launch_bring_up/,/^}/s/return launch_network\(.*/return 0;/' \
 	"a start waits for egress and says when it is missing"
 api api/network "a session fails because egress is down" control/start.c \
 	's/\(s->network && network_ready\(ctl, deadline_ms, e\) < 0\)/false/' \

@@ -20,6 +20,7 @@ EXTRA_DIST += \
 	t/sql/reaper.t \
 	t/sql/rows.sh \
 	t/sql/sample.t \
+	t/sql/warm.t \
 	t/sql/schedule.t \
 	t/sql/session.t \
 	t/sql/setup.t \

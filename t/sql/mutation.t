@@ -52,6 +52,30 @@ tell_all() {
 	done
 }
 
+mutant "a member is claimed before it is ready" warm.t functions/warm.sql \
+	"s/ AND x.state = 'ready'$//"
+mutant "a member of any host is claimed" warm.t functions/warm.sql \
+	"s/WHERE x.host = p->>'host' AND/WHERE/"
+mutant "a member of any boot is claimed" warm.t functions/warm.sql \
+	"s/ AND x.boot_id = p->>'boot'//"
+mutant "a member of any shape is claimed" warm.t functions/warm.sql \
+	"s/AND x.shape = warm_shape\(c, p->>'warm'\)//"
+mutant "any member is the one that was picked" warm.t functions/warm.sql \
+	"s/AND \(NOT p \? 'picked' OR .*//"
+mutant "a member has any limits" warm.t functions/warm.sql \
+	"s/IS NOT TRUE THEN/IS NOT TRUE OR true THEN/"
+mutant "a picked member that is gone is made anew" warm.t functions/warm.sql \
+	"s/IF w.session_id IS NULL AND p \? 'picked' THEN/IF false THEN/"
+mutant "a member that was retired is made" warm.t functions/warm.sql \
+	"s/ AND state = 'preparing';/;/"
+mutant "a member ends that nobody retired" warm.t functions/warm.sql \
+	"s/ AND state = 'retiring';/;/"
+mutant "there are too many members" warm.t functions/warm.sql \
+	"s/ >= \(p->>'most'\)::bigint/ < 0/"
+mutant "the key leads to a session that is not there" warm.t functions/session_start.sql \
+	"s/UPDATE idempotency SET session_id = w.session_id.*/UPDATE idempotency SET session_id = session_id/"
+mutant "a start does not know what it claimed" warm.t functions/session_start.sql \
+	"s/adoption := s.adoption;/NULL;/"
 mutant "a rehearsal is no rehearsal" session.t functions/rehearse.sql \
 	"s/RAISE SQLSTATE 'SX999'.*/RETURN;/"
 mutant "no fence holds" lease.t functions/lease_apply.sql \

@@ -54,6 +54,8 @@
 	    "the variables that one shell has exported")                      \
 	ROW(LOCK_ENVSET, "envset", "shell/envset.c",                          \
 	    "the session's environment variables")                            \
+	ROW(LOCK_ADOPT, "adopt", "wrapper/adopt.c",                           \
+	    "which create has claimed the wrapper")                           \
 	ROW(LOCK_SESSION_END, "session_end", "run/session_end.c",             \
 	    "why the host ends the session")                                  \
 	ROW(LOCK_SETUP, "setup", "api/setup.c", "the setup and its output")   \

@@ -491,6 +491,7 @@ static const struct op OPS[] = {
 	CELL("thaw", UNSEALED, op_thaw),
 	CELL("network", UNSEALED, op_network),
 	CELL("prove", EXACT, op_forward),
+	CELL("adopt", EXACT, op_forward),
 	CELL("write", EXACT, op_forward),
 	CELL("env", EXACT, op_forward),
 	CELL("trust", EXACT, op_forward),

@@ -29,6 +29,7 @@ static char session[ID_MAX];
 static char session_name[SESSION_NAME_MAX];
 static char cpus[24];
 static bool has_network;
+static int64_t adopt_seq; /* number of the change of name and network */
 
 /*
  * Variables that lead programs to certificates.  Some replace a program's own
@@ -239,6 +240,72 @@ envset_trust(const char *authority, const char *bundle)
 	lock_drop(&lock);
 }
 
+enum {
+	OURS_MAX = 16,
+	OURS_OF_SESSION = 3 /* the first ones may change when it is adopted */
+};
+
+/*
+ * Lists the variables that every shell has, unless the session has its own; one
+ * with the value "" is not set.  The caller has the lock.
+ */
+static size_t
+list_ours(const char *out[OURS_MAX][2])
+{
+	const bool root = str_equal(user_name, "root");
+	const char *const OURS[][2] = {
+		{ "SANDLEASE_SESSION_NAME", session_name },
+		/*
+		 * Without a network npm would retry for more than a minute, pip
+		 * for ten seconds.  pip names the reason only if it retries.
+		 */
+		{ "NPM_CONFIG_FETCH_RETRIES", has_network ? "" : "0" },
+		{ "PIP_RETRIES", has_network ? "" : "1" },
+		{ "PATH",
+		    "/home/user/.local/bin:/usr/local/sbin:/usr/local/bin:"
+		    "/usr/sbin:/usr/bin:/sbin:/bin:/etc/sandlease/bin" },
+		{ "HOME", "/home/user" },
+		{ "USER", user_name },
+		{ "LOGNAME", user_name },
+		{ "SHELL", "/bin/bash" },
+		{ "LANG", "C.UTF-8" },
+		{ "LC_ALL", "C.UTF-8" },
+		{ "SANDLEASE_SESSION_ID", session },
+		{ "PIP_BREAK_SYSTEM_PACKAGES", "1" },
+		/* /usr is read-only unless root: install in the home directory */
+		{ "NPM_CONFIG_PREFIX", root ? "" : "/home/user/.local" },
+		/* nproc(1) reads OMP_NUM_THREADS too */
+		{ "OMP_NUM_THREADS", cpus },
+		{ "GOMAXPROCS", cpus },
+	};
+
+	_Static_assert(ARRAY_LEN(OURS) <= OURS_MAX, "there is room for all");
+	memcpy(out, OURS, sizeof(OURS));
+	return ARRAY_LEN(OURS);
+}
+
+static bool
+is_ours(const char *name, const char *ours[OURS_MAX][2], size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (str_equal(ours[i][0], name))
+			return true;
+	return false;
+}
+
+/* Exports what the session's adoption has changed. */
+static void
+script_adoption(struct buf *to)
+{
+	const char *ours[OURS_MAX][2];
+
+	(void)list_ours(ours);
+	for (size_t i = 0; i < OURS_OF_SESSION; i++)
+		if (find_var(ours[i][0]) == NULL)
+			script_export(to, ours[i][0],
+			    ours[i][1][0] != '\0' ? ours[i][1] : NULL);
+}
+
 int64_t
 envset_script(int64_t since, struct buf *to)
 {
@@ -251,6 +318,8 @@ envset_script(int64_t since, struct buf *to)
 	for (size_t i = 0; trust_seq > since && i < ARRAY_LEN(TRUST); i++)
 		if (find_var(TRUST[i].name) == NULL)
 			script_export(to, TRUST[i].name, trust_file(i));
+	if (adopt_seq > since)
+		script_adoption(to);
 	now = last_seq;
 	lock_drop(&lock);
 	return now;
@@ -269,6 +338,16 @@ envset_open(const struct envset_session *s)
 		"ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-",
 		1, sizeof(user_name) - 1))
 		str_copy(user_name, sizeof(user_name), s->user);
+}
+
+void
+envset_adopt(const char *name, bool network)
+{
+	lock_take(&lock);
+	str_copy(session_name, sizeof(session_name), name);
+	has_network = network;
+	adopt_seq = ++last_seq;
+	lock_drop(&lock);
 }
 
 struct environment {
@@ -293,58 +372,24 @@ add_default(struct environment *n, const char *name, const char *value)
 		put_entry(n, name, value);
 }
 
-static bool
-is_ours(const char *name, const char *const (*ours)[2], size_t count)
-{
-	for (size_t i = 0; i < count; i++)
-		if (str_equal(ours[i][0], name))
-			return true;
-	return false;
-}
-
 static void
 add_all(struct environment *n)
 {
-	const bool root = str_equal(user_name, "root");
-	/* a variable with the value "" is not set */
-	const char *const OURS[][2] = {
-		{ "PATH",
-		    "/home/user/.local/bin:/usr/local/sbin:/usr/local/bin:"
-		    "/usr/sbin:/usr/bin:/sbin:/bin:/etc/sandlease/bin" },
-		{ "HOME", "/home/user" },
-		{ "USER", user_name },
-		{ "LOGNAME", user_name },
-		{ "SHELL", "/bin/bash" },
-		{ "LANG", "C.UTF-8" },
-		{ "LC_ALL", "C.UTF-8" },
-		{ "SANDLEASE_SESSION_ID", session },
-		{ "SANDLEASE_SESSION_NAME", session_name },
-		{ "PIP_BREAK_SYSTEM_PACKAGES", "1" },
-		/* /usr is read-only unless root: install in the home directory */
-		{ "NPM_CONFIG_PREFIX", root ? "" : "/home/user/.local" },
-		/*
-		 * Without a network npm would retry for more than a minute, pip
-		 * for ten seconds.  pip names the reason only if it retries.
-		 */
-		{ "NPM_CONFIG_FETCH_RETRIES", has_network ? "" : "0" },
-		{ "PIP_RETRIES", has_network ? "" : "1" },
-		/* nproc(1) reads OMP_NUM_THREADS too */
-		{ "OMP_NUM_THREADS", cpus },
-		{ "GOMAXPROCS", cpus },
-	};
+	const char *ours[OURS_MAX][2];
+	size_t count = list_ours(ours);
 
-	for (size_t i = 0; i < ARRAY_LEN(OURS); i++) {
-		const struct var *v = find_var(OURS[i][0]);
+	for (size_t i = 0; i < count; i++) {
+		const struct var *v = find_var(ours[i][0]);
 
 		/* the session's own value wins; the loop below skips it */
 		if (v != NULL && v->value != NULL)
 			add_default(n, v->name, v->value);
-		else if (v == NULL && OURS[i][1][0] != '\0')
-			add_default(n, OURS[i][0], OURS[i][1]);
+		else if (v == NULL && ours[i][1][0] != '\0')
+			add_default(n, ours[i][0], ours[i][1]);
 	}
 	for (size_t i = 0; i < var_count; i++)
 		if (vars[i].value != NULL &&
-		    !is_ours(vars[i].name, OURS, ARRAY_LEN(OURS)))
+		    !is_ours(vars[i].name, ours, count))
 			add_default(n, vars[i].name, vars[i].value);
 	for (size_t i = 0; trusted != NULL && i < ARRAY_LEN(TRUST); i++)
 		if (find_var(TRUST[i].name) == NULL)

@@ -33,6 +33,9 @@ struct envset_session {
 /* Called once, before the first process of the tenant is started. */
 void envset_open(const struct envset_session *s);
 
+/* The session has this name and network from now on; running shells learn it. */
+void envset_adopt(const char *name, bool network);
+
 /*
  * Checks an object of names and values; null means unset.  `field` is its name
  * in error messages.

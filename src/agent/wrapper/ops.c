@@ -20,6 +20,7 @@
 #include "agent/shell/envset.h"
 #include "agent/shell/exec.h"
 #include "agent/shell/shell.h"
+#include "agent/wrapper/adopt.h"
 #include "agent/wrapper/keys.h"
 #include "agent/wrapper/trust.h"
 #include "agent/wrapper/wrapper.h"
@@ -116,6 +117,20 @@ op_prove(struct op *op, json_t *reply, struct err *e)
 	json_object_set_new(reply, "output",
 	    json_string(output.data != NULL ? output.data : ""));
 	return 0;
+}
+
+/* ---- adopt */
+
+/* With `prove`, a command in the session's shell is the proof, as of prove. */
+static int
+op_adopt(struct op *op, json_t *reply, struct err *e)
+{
+	if (adopt(op->msg, e) < 0)
+		return -1;
+	json_object_set_new(reply, "version", json_string(PACKAGE_VERSION));
+	return json_is_true(json_object_get(op->msg, "prove"))
+	    ? op_prove(op, reply, e)
+	    : 0;
 }
 
 /* ---- other operations */
@@ -397,6 +412,7 @@ static const struct {
 	int (*run)(struct op *op, json_t *reply, struct err *e);
 } OPS[] = {
 	{ "prove", op_prove },
+	{ "adopt", op_adopt },
 	{ "write", op_write },
 	{ "env", op_env },
 	{ "trust", op_trust },

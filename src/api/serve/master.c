@@ -15,6 +15,7 @@
 #include "api/org_share.h"
 #include "api/serve/disk_watch.h"
 #include "api/serve/starts.h"
+#include "api/serve/warm.h"
 #include "api/serve/webhooks.h"
 #include "api/serve/worker.h"
 #include "api/stream/stream.h"
@@ -47,6 +48,7 @@ static const struct task {
 	{ "watch", watch_run },
 	{ "starts", starts_run },
 	{ "webhooks", webhooks_run },
+	{ "warm", warm_run },
 };
 
 struct child {
@@ -362,6 +364,7 @@ master_run(const struct conf *conf, const char *pool, struct err *e)
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGINT);
 	sigprocmask(SIG_BLOCK, &set, NULL);
+	warm_open();
 	plan_children(&m);
 	(void)kernel_limits_check("/proc/sys", warn_of_limit);
 	log_line(LOG_INFO, "started",

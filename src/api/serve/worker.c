@@ -9,6 +9,7 @@
 #include "api/org_share.h"
 #include "api/route/dispatch.h"
 #include "api/serve/rehearse.h"
+#include "api/serve/warm.h"
 #include "common/log.h"
 #include "web/server.h"
 
@@ -46,6 +47,9 @@ worker_run(const struct conf *conf, enum pool pool, int listen_fd,
 		c.context = &app;
 		dispatch(&c);
 		server_finish(server, &c);
+		if (app.ctl.pool_asked)
+			warm_tell();
+		app.ctl.pool_asked = false;
 		audit_flush(&app);
 		first_work_flush(&app);
 	}

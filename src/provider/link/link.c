@@ -30,6 +30,7 @@ static const struct {
 	{ CODE_WRONG_INCARNATION, ERR_CONFLICT, CODE_STALE_INCARNATION },
 	{ CODE_STALE_GENERATION, ERR_CONFLICT, CODE_STALE_GENERATION },
 	{ CODE_ALREADY_RUNNING, ERR_CONFLICT, CODE_ALREADY_RUNNING },
+	{ CODE_ALREADY_ADOPTED, ERR_UNAVAILABLE, CODE_ALREADY_ADOPTED },
 	/* the session exists, but init has no cell of it: it has just ended */
 	{ CODE_NO_SUCH_SESSION, ERR_UNAVAILABLE, CODE_WRAPPER_UNAVAILABLE },
 	{ CODE_LAUNCH_FAILED, ERR_UNAVAILABLE, CODE_LAUNCH_FAILED },
@@ -177,6 +178,15 @@ agent_ping(const struct provider *p, const char *sandbox,
 	return 0;
 }
 
+static int
+check_proof(const json_t *reply, struct err *e)
+{
+	if (str_equal(json_str(reply, "output"), "ready"))
+		return 0;
+	return err_set(e, ERR_BAD_GATEWAY, CODE_NOT_PROVED,
+	    "a command in the session did not print what it should");
+}
+
 int
 agent_prove(const struct provider *p, const struct agent_target *t,
     int64_t deadline_ms, struct err *e)
@@ -187,10 +197,32 @@ agent_prove(const struct provider *p, const struct agent_target *t,
 	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
 		e) < 0)
 		return -1;
-	if (!str_equal(json_str(reply, "output"), "ready"))
-		return err_set(e, ERR_BAD_GATEWAY, CODE_NOT_PROVED,
-		    "a command in the session did not print what it should");
-	return 0;
+	return check_proof(reply, e);
+}
+
+int
+agent_adopt(const struct provider *p, const struct agent_target *t,
+    const struct agent_launch *l, const struct agent_adoption *a,
+    int64_t deadline_ms, struct err *e)
+{
+	const struct identity *who = l->commits_as;
+	struct agent_question q = { .op = "adopt", .body = agent_body(t) };
+	auto_json json_t *reply = NULL;
+
+	json_object_update_new(q.body,
+	    json_pack("{s:s, s:o, s:s*, s:s*, s:s*, s:b, s:b}", "claim",
+		a->claim, "env",
+		l->env != NULL ? json_deep_copy(l->env) : json_object(), "name",
+		l->name, "gitName", who != NULL ? who->name : NULL, "gitEmail",
+		who != NULL ? who->email : NULL, "network", l->network, "prove",
+		a->prove));
+	if (agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
+		e) < 0)
+		return -1;
+	if (l->version != NULL)
+		(void)!str_copy(l->version, AGENT_VERSION_MAX,
+		    json_str(reply, "version"));
+	return a->prove ? check_proof(reply, e) : 0;
 }
 
 struct wrapper_entry {

@@ -146,6 +146,20 @@ int agent_launch(const struct provider *p, const struct sandbox_spec *s,
     const struct agent_target *t, const struct agent_launch *l,
     int64_t deadline_ms, struct err *e) MUST_CHECK;
 
+/* Gives a wrapper of the warm pool to the session that claimed it. */
+struct agent_adoption {
+	const char *claim; /* borrowed; made up by the create */
+	bool prove;        /* also as agent_prove() */
+};
+
+/*
+ * Has the wrapper take on environment, name, network and author of `l`.
+ * ERR_CONFLICT "already_adopted": another claim came first.
+ */
+int agent_adopt(const struct provider *p, const struct agent_target *t,
+    const struct agent_launch *l, const struct agent_adoption *a,
+    int64_t deadline_ms, struct err *e) MUST_CHECK;
+
 /* Runs a command in the session and checks its output: the proof. */
 int agent_prove(const struct provider *p, const struct agent_target *t,
     int64_t deadline_ms, struct err *e) MUST_CHECK;

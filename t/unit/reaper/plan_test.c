@@ -240,11 +240,39 @@ every_part_of_a_pass_has_its_share(void **state)
 	assert_int_equal(plan_share_ms(-5, 1, 1), 0);
 }
 
+static void
+a_member_stays_while_it_can_be_claimed(void **state)
+{
+	const struct plan_member ready = { .ready = true, .fits = true };
+	struct plan_member m;
+
+	(void)state;
+	assert_true(plan_member_stays(&ready, true));
+	assert_false(plan_member_stays(&ready, false));
+	m = ready;
+	m.fits = false;
+	assert_false(plan_member_stays(&m, true));
+	m = ready;
+	m.gone = true;
+	assert_false(plan_member_stays(&m, true));
+	/* one that is being started need not run yet, until its deadline */
+	m.ready = false;
+	assert_true(plan_member_stays(&m, true));
+	m.overdue = true;
+	assert_false(plan_member_stays(&m, true));
+	/* one that is being ended is left to the program that does so */
+	m = (struct plan_member){ .retiring = true };
+	assert_true(plan_member_stays(&m, false));
+	m.overdue = true;
+	assert_false(plan_member_stays(&m, false));
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(every_part_of_a_pass_has_its_share),
+		cmocka_unit_test(a_member_stays_while_it_can_be_claimed),
 		cmocka_unit_test(every_difference_has_its_answer),
 		cmocka_unit_test(what_a_wrapper_does_decides_about_it),
 		cmocka_unit_test(retries_have_a_fifth_of_the_pass),

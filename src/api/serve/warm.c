@@ -1,0 +1,104 @@
+/*
+ * warm.c: the process that fills the warm pool.
+ *
+ * A member is started only when no create has come for a while: on a busy host
+ * the pool would take the processors from those who wait.
+ */
+#include "api/serve/warm.h"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "api/serve/follow.h"
+#include "common/clock.h"
+#include "common/log.h"
+#include "common/mem.h"
+#include "control/control.h"
+#include "control/warm.h"
+
+/*
+ * The reaper may retire members, so the process looks every LOOK_MS, too.
+ * After a failure it waits as long.
+ */
+enum { QUIET_MS = 200, LOOK_MS = 15000 };
+
+static int creates_fd = -1; /* an eventfd, shared by all children */
+
+void
+warm_open(void)
+{
+	creates_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+void
+warm_tell(void)
+{
+	uint64_t one = 1;
+
+	(void)!write(creates_fd, &one, sizeof(one));
+}
+
+/* Waits for a create, and takes note of it; false: none came in that time. */
+static bool
+wait_for_create(int ms)
+{
+	struct pollfd f = { creates_fd, POLLIN, 0 };
+	uint64_t count;
+
+	return poll(&f, 1, ms) == 1 &&
+	    read(creates_fd, &count, sizeof(count)) == sizeof(count);
+}
+
+/* Starts members until there are enough, or a create comes. */
+static int
+fill_class(struct control *ctl, const char *name, int64_t most,
+    const volatile sig_atomic_t *stopping, struct err *e)
+{
+	bool made = true;
+
+	while (made && !*stopping) {
+		while (!*stopping && wait_for_create(0))
+			while (!*stopping && wait_for_create(QUIET_MS))
+				;
+		if (warm_fill(ctl, name, most, &made, e) < 0)
+			return -1;
+	}
+	return 0;
+}
+
+static int
+follow_creates(const struct conf *conf, struct store *store,
+    const volatile sig_atomic_t *stopping, struct err *e)
+{
+	struct warm_classes classes;
+	struct control ctl;
+
+	if (control_open(conf, store, &ctl, e) < 0)
+		return -1;
+	warm_classes_read(conf, &classes);
+	while (!*stopping) {
+		for (size_t i = 0; i < classes.count; i++) {
+			struct err why = { 0 };
+
+			if (fill_class(&ctl, classes.name[i], classes.most,
+				stopping, &why) < 0)
+				log_err(LOG_WARN, "warm", &why);
+		}
+		if (wait_for_create(LOOK_MS))
+			while (!*stopping && wait_for_create(QUIET_MS))
+				;
+	}
+	return 0;
+}
+
+int
+warm_run(const struct conf *conf)
+{
+	static const struct follower FOLLOWER = { .process = "sandlease-warm",
+		.log = "warm",
+		.store = { "sandlease-warm", 5000 },
+		.follow = follow_creates };
+
+	return follow_run(conf, &FOLLOWER);
+}
