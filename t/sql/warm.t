@@ -73,6 +73,8 @@ is "$(q "SELECT left(warm_pick('h1', 'b1', 'small', 'x'), 1)")|$(q "SELECT warm_
 	"a member is picked by name"
 is "$(claim h '"picked": true, "agentType": "limited"')|$(left)" "ERROR:  SX435|h ready" \
 	"not for a type with limits, nor is a session made with its id"
+fill 3 >/dev/null && made 3 >/dev/null
+is "$(claim 3 '"picked": true')" "3|running|1|inc-3" "the one that was picked is claimed, not another"
 is "$(claim h '"picked": true, "incarnation": "other"')|$(claim h '"picked": true')" \
 	"h|running|1|inc-h|ERROR:  SX435" "exactly this one is claimed, or none"
 
