@@ -195,6 +195,16 @@ have_storage(struct control *ctl, struct launch *l, int64_t deadline_ms,
 	if (!there && l->started)
 		return err_set(e, ERR_GONE, CODE_STORAGE_GONE,
 		    "the session's files are gone");
+	/*
+	 * The member of the warm pool that it claimed has died.  If the database
+	 * has lost an earlier claim of it, the files are another tenant's.
+	 */
+	if (!l->first && there && l->adoption[0] != '\0' && !l->started) {
+		if (ops->storage_drop(&ctl->provider, l->sandbox.id,
+			l->target.session, e) < 0)
+			return -1;
+		there = false;
+	}
 	l->cold = l->first || !there;
 	if (l->cold && l->from.id[0] != '\0' &&
 	    ops->storage_from(&ctl->provider, l->sandbox.id, l->target.session,

@@ -223,27 +223,48 @@ def one_that_is_not_ready_in_time_is_ended():
     full()
 
 
-@case
-def rows_that_come_back_give_no_other_tenants_files_away():
-    """A database that lost its last commits has a member that was claimed already."""
-    first, second = next(KEYS), next(KEYS)
+def forget_a_claim(key):
+    """A session of the key's tenant, with a file; then the database has forgotten that it
+    claimed a member, which is the only one that can be claimed now."""
     full()
     columns = "session_id, sandbox_id, incarnation, instance, host, boot_id, class, shape, state"
     rows = {row[0]: row for row in sql("SELECT %s FROM warm" % columns)}
-    s = new(key=first)
-    execute(s["id"], "echo secret >/workspace/file", key=first)
+    s = new(key=key)
+    execute(s["id"], "echo secret >/workspace/file", key=key)
     sql("UPDATE warm SET state = 'preparing', deadline = 'infinity'")  # no other is claimed
     for table, column in ("port", "session_id"), ("lease", "session_id"), ("session", "id"):
         sql("DELETE FROM %s WHERE %s = :'v1'" % (table, column), s["id"])
     sql("DELETE FROM sandbox WHERE id = :'v1'", s["sandboxId"])
     sql("INSERT INTO warm (%s) VALUES (:'v1', :'v2', :'v3', :'v4', :'v5', :'v6', :'v7', :'v8', :'v9')"
         % columns, *rows[s["id"]])
+    return s
+
+
+def remember():
+    sql("UPDATE warm SET deadline = clock_timestamp()")
+    reap()
+
+
+@case
+def a_claim_that_is_forgotten_gives_no_other_tenant_the_sandbox():
+    first, second = next(KEYS), next(KEYS)
+    s = forget_a_claim(first)
     problem(call("POST", "/v1/sessions", OWN, key=second), 503, "already_adopted")
     reply = call("POST", at(s["id"], "/api/execute"), {"command": "cat /workspace/file"},
                  key=second)
     true(reply.status >= 400 and b"secret" not in reply.body, repr(reply))
-    sql("UPDATE warm SET deadline = clock_timestamp()")
-    reap()
+    remember()
+
+
+@case
+def nor_the_files_if_it_died():
+    first, second = next(KEYS), next(KEYS)
+    s = forget_a_claim(first)
+    service.end_sandbox(init_of_member(s["id"]))
+    again = new(key=second)
+    equal((again["id"], again["lease"]["generation"]), (s["id"], 2), "the same member")
+    equal(execute(s["id"], "ls -A /workspace", key=second), "", "files")
+    remember()
 
 
 @case

@@ -19,6 +19,7 @@
  *     interleaving of processes means just that.
  *   - the world: wrappers and inits die at any time, watchdogs and backoffs run
  *     out at any time.
+ *   - WARM: the sandbox and the wrapper of generation 1 ran before the create.
  *   - SHARED: a sibling's session uses, starts and leaves the same sandbox.
  *     Without it the sandbox is the session's own, and ends with it.
  *
@@ -572,7 +573,11 @@ proctype actor(byte me; bool is_reaper; bool creates)
 #endif
 
 	if
+#ifdef WARM
+	:: creates -> g = 1; i = 1; goto prove /* the adoption is its proof */
+#else
 	:: creates -> g = 1; i = 1; b = creating; goto act
+#endif
 	:: else
 	fi;
 
@@ -996,6 +1001,13 @@ init
 	byte n;
 
 	atomic {
+#ifdef WARM /* the create has claimed a member of the warm pool: warm.pml */
+		box = running;
+		rec = live;
+		rec_inc = 1;
+		runs[1] = true;
+		cells[1] = 1 << 1;
+#endif
 		run world();
 		do
 		:: n < ACTORS -> run actor(n, n >= WORKERS, n == 0); n++

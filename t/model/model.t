@@ -8,7 +8,7 @@ cd "$top_srcdir" || exit 1
 command -v spin >/dev/null || skip_all "there is no spin"
 command -v cc >/dev/null || skip_all "there is no C compiler"
 
-model=$PWD/t/model/lease.pml
+model=$PWD/t/model/lease.pml pool=$PWD/t/model/warm.pml
 dir=$(mktemp -d) || exit 1
 trap 'rm -rf -- "$dir"' EXIT
 
@@ -24,16 +24,16 @@ verify() { # NAME SPIN_FLAGS CC_FLAGS PAN_FLAGS
 	local here=$dir/$1
 	mkdir "$here" && cd "$here" || return
 	# shellcheck disable=SC2086 # flags are words
-	{ spin $2 -a "$model" && cc -w $3 -o pan pan.c && ./pan -n $4; } >out 2>&1 </dev/null
+	{ spin $2 -a "${5:-$model}" && cc -w $3 -o pan pan.c && ./pan -n $4; } >out 2>&1 </dev/null
 }
 export -f verify
-export dir model
+export dir model pool
 
 readonly SAFETY="-O1 -DSAFETY -DCOLLAPSE" QUICK="-O0 -DSAFETY -DCOLLAPSE"
 readonly CYCLES="-O1 -DCOLLAPSE -DNFAIR=3" LIVE="-DLIVENESS -DWORKERS=1 -DREAPERS=1"
 {
 	printf '%s\n' "shared|-DSHARED|$SAFETY|-m100000" "liveness|$LIVE|$CYCLES|-a -f -m100000" \
-		"own|-DWORKERS=2|$SAFETY|-m100000" \
+		"own|-DWORKERS=2|$SAFETY|-m100000" "warm|-DWARM|$SAFETY|-m100000" \
 		"no_expiry|$LIVE -DNO_EXPIRY|${CYCLES/O1/O0}|-a -f -m100000" \
 		"no_retry|$LIVE -DNO_RETRY|${CYCLES/O1/O0}|-a -f -m100000"
 	# depth is limited: a short way to the fault is found first
@@ -44,7 +44,12 @@ readonly CYCLES="-O1 -DCOLLAPSE -DNFAIR=3" LIVE="-DLIVENESS -DWORKERS=1 -DREAPER
 		"NO_INCARNATION|-DNO_INCARNATION -DSHARED|$QUICK|-m400" \
 		"NO_GONE_FENCE|-DNO_GONE_FENCE -DSHARED|$QUICK|-m400" \
 		"NO_KILL_FENCE|-DNO_KILL_FENCE -DSHARED|$QUICK|-m400"
-} | tr '\n' '\0' | xargs -0 -P "$(nproc)" -I{} bash -c 'IFS="|" read -r a b c d <<<"{}"; verify "$a" "$b" "$c" "$d"'
+	printf '%s\n' "pool||$QUICK -DNOCLAIM|-E|$pool" "failover|-DFAILOVER|$QUICK -DNOCLAIM|-E|$pool" \
+		"pool_leak||-O0 -DNFAIR=3|-a -f|$pool"
+	for m in CLAIM_ANY RETIRE_UNSEEN "FAILOVER NO_REFUSAL" "FAILOVER KEEP_FILES" "LAZY_CLAIM KEEP_FILES"; do
+		printf '%s\n' "${m/ /+}|-D${m/ / -D}|$QUICK -DNOCLAIM|-E|$pool"
+	done
+} | tr '\n' '\0' | xargs -0 -P "$(nproc)" -I{} bash -c 'IFS="|" read -r a b c d e <<<"{}"; verify "$a" "$b" "$c" "$d" "$e"'
 
 states() { sed -nE 's/^ *([0-9]+) states, stored.*/\1/p' "$dir/$1/out"; }
 
@@ -59,6 +64,10 @@ holds() { # CHECK NAME
 }
 holds own "a sandbox of its own: one wrapper, released only when absent, nothing late, deleted means gone"
 holds shared "a shared sandbox: the same, whatever its siblings do"
+holds warm "a sandbox of the warm pool: the same"
+holds pool "a member of the warm pool: one tenant has it, and what a session owns is not ended as a member"
+holds failover "the same if the database forgets a claim"
+holds pool_leak "no sandbox stays that neither a row nor a session explains"
 holds liveness "a requested deletion ends once looks succeed"
 
 breaks() { # CHECK WHAT NAME
@@ -79,6 +88,11 @@ breaks NO_RECORD "assertion violated" "without the host's record"
 breaks BEGIN_AGAIN "assertion violated" "with an incarnation that starts twice"
 breaks NO_GONE_FENCE "assertion violated" "with a sandbox that is gone, whichever it was"
 breaks NO_KILL_FENCE "assertion violated" "with a kill that says not whom it means"
+breaks CLAIM_ANY "assertion violated" "with a claim of a member that is being ended"
+breaks RETIRE_UNSEEN "assertion violated" "with a member that ends before its row says so"
+breaks FAILOVER+NO_REFUSAL "assertion violated" "with a wrapper that obeys two claims"
+breaks FAILOVER+KEEP_FILES "assertion violated" "with a dead member whose files are kept"
+breaks LAZY_CLAIM+KEEP_FILES "assertion violated" "with a claim that is not on the disk"
 breaks no_expiry "acceptance cycle" "with attempts that never expire"
 breaks no_retry "acceptance cycle" "with stops that are tried once"
 
