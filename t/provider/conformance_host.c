@@ -338,6 +338,35 @@ a_group_without_a_directory_is_found(void **state)
 	assert_false(is_listed(&P, s.id, &seen));
 }
 
+/* cgroup_find() keeps its answer, but not longer than it is true. */
+static void
+groups_that_are_gone_are_not_found(void **state)
+{
+	auto_free char *setting = xasprintf("%s/x", CONF.cgroup_root);
+	struct cgroup_tree all, t;
+
+	(void)state;
+	works(cgroup_find(CONF.cgroup_root, &all, &E));
+	if (all.count == 0 || str_equal(CONF.cgroup_root, "auto"))
+		return;
+	refuses(cgroup_find(setting, &t, &E), CODE_NO_CGROUP);
+	for (size_t i = 0; i < all.count; i++) {
+		auto_free char *dir = xasprintf("%s/x", all.at[i].dir);
+
+		assert_int_equal(mkdir(dir, 0755), 0);
+	}
+	for (int twice = 0; twice < 2; twice++) {
+		works(cgroup_find(setting, &t, &E));
+		assert_int_equal(t.count, all.count);
+		assert_ptr_equal(t.ops, all.ops);
+	}
+	for (size_t i = 0; i < all.count; i++)
+		assert_int_equal(rmdir(t.at[i].dir), 0);
+	refuses(cgroup_find(setting, &t, &E), CODE_NO_CGROUP);
+	works(cgroup_find(CONF.cgroup_root, &t, &E));
+	assert_int_equal(t.count, all.count);
+}
+
 static void
 a_sandbox_lives_without_its_bwrap(void **state)
 {
@@ -386,6 +415,7 @@ const struct CMUnitTest SUITE_HOST[] = {
 	cmocka_unit_test(a_stopped_process_is_killed_too),
 	cmocka_unit_test(what_is_frozen_is_killed_too),
 	cmocka_unit_test(a_group_without_a_directory_is_found),
+	cmocka_unit_test(groups_that_are_gone_are_not_found),
 	cmocka_unit_test(a_sandbox_lives_without_its_bwrap),
 	cmocka_unit_test(an_incarnation_is_made_of_letters),
 	cmocka_unit_test(an_ensure_past_its_time_starts_nothing),

@@ -125,7 +125,10 @@ extern const struct cgroup_ops CGROUP_V2;
  */
 int cgroup_find_in(const char *setting, const char *mountinfo,
     const char *own_groups, struct cgroup_tree *out, struct err *e) MUST_CHECK;
-/* The same with the texts of the calling process. */
+/*
+ * The same with the texts of the calling process, which are read once: the
+ * answer is kept until one of its groups is gone.
+ */
 int cgroup_find(const char *setting, struct cgroup_tree *out, struct err *e)
     MUST_CHECK;
 

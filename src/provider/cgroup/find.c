@@ -218,14 +218,34 @@ cgroup_find_in(const char *setting, const char *mountinfo,
 	    setting);
 }
 
-int
-cgroup_find(const char *setting, struct cgroup_tree *out, struct err *e)
+/*
+ * The last answer of cgroup_find().  A process finds its groups once: a host
+ * with many mounts has a long mountinfo, and each start of a sandbox asks three
+ * times.
+ */
+static struct {
+	char setting[PROVIDER_PATH_MAX];
+	struct cgroup_tree tree;
+} known;
+
+/* Whether the last answer is for this setting and its groups still serve. */
+static bool
+is_known(const char *setting)
+{
+	if (known.tree.count == 0 || !str_equal(known.setting, setting))
+		return false;
+	for (size_t i = 0; i < known.tree.count; i++)
+		if (!is_delegated(known.tree.at[i].dir))
+			return false;
+	return true;
+}
+
+static int
+find_now(const char *setting, struct cgroup_tree *out, struct err *e)
 {
 	auto_buf struct buf mounts = { 0 }, groups = { 0 };
 	bool found;
 
-	if (str_equal(setting, "none"))
-		return cgroup_find_in(setting, "", "", out, e);
 	if (file_read(AT_FDCWD, "/proc/self/mountinfo", TEXT_MAX, &found,
 		&mounts, e) < 0 ||
 	    file_read(AT_FDCWD, "/proc/self/cgroup", TEXT_MAX, &found, &groups,
@@ -233,6 +253,23 @@ cgroup_find(const char *setting, struct cgroup_tree *out, struct err *e)
 		return -1;
 	return cgroup_find_in(setting, mounts.data != NULL ? mounts.data : "",
 	    groups.data != NULL ? groups.data : "", out, e);
+}
+
+int
+cgroup_find(const char *setting, struct cgroup_tree *out, struct err *e)
+{
+	if (str_equal(setting, "none"))
+		return cgroup_find_in(setting, "", "", out, e);
+	if (is_known(setting)) {
+		*out = known.tree;
+		return 0;
+	}
+	known.tree.count = 0;
+	if (find_now(setting, out, e) < 0)
+		return -1;
+	if (str_copy(known.setting, sizeof(known.setting), setting))
+		known.tree = *out;
+	return 0;
 }
 
 /*
@@ -297,6 +334,7 @@ cgroup_enter_leaf(const char *setting, struct err *e)
 	    file_read(AT_FDCWD, "/proc/self/cgroup", TEXT_MAX, &found, &groups,
 		e) < 0)
 		return -1;
+	known.tree.count = 0; /* found from the group that we leave */
 	return cgroup_enter_leaf_in(mounts.data != NULL ? mounts.data : "",
 	    groups.data != NULL ? groups.data : "", getpid(), e);
 }

@@ -55,17 +55,21 @@ spawn_place_fds(const int *sources, int count)
 
 /*
  * Forks twice: the first child ends at once, so pid 1 becomes the parent of the
- * second and reaps it.  The second fork is a vfork(), which does not copy the
- * memory map.
+ * second and reaps it.  Both are vfork(), which does not copy the memory map of
+ * the worker: the worker waits until become() has ended in an exec.  Signals
+ * wait as long, because a handler that ran in a child would change the worker's
+ * memory.
  */
 int
 spawn_orphan(void (*become)(void *arg), void *arg, struct err *e)
 {
-	pid_t pid = fork();
+	sigset_t all, before;
 	int status;
+	pid_t pid;
 
-	if (pid < 0)
-		return err_errno(e, "fork");
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &before);
+	pid = vfork();
 	if (pid == 0) {
 		if (vfork() == 0) {
 			become(arg);
@@ -73,6 +77,11 @@ spawn_orphan(void (*become)(void *arg), void *arg, struct err *e)
 		}
 		_exit(0);
 	}
+	if (pid < 0)
+		err_errno(e, "vfork");
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	if (pid < 0)
+		return -1;
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	return 0;

@@ -212,9 +212,11 @@ local_ensure(const struct provider *p, const struct sandbox_spec *s,
 	    str_equal(r.incarnation, s->incarnation))
 		return await_init(p, &b, s, &r, deadline_ms, e);
 	/* processes of an older or unknown incarnation are garbage */
-	if ((runs || r.state != RECORD_NONE) &&
-	    local_kill(p, &b, deadline_ms, e) < 0)
-		return -1;
-	local_unlink_sockets(p, &b, &r);
+	if (runs || r.state != RECORD_NONE) {
+		if (local_kill(p, &b, deadline_ms, e) < 0)
+			return -1;
+		/* a new sandbox has none: finding them reads all sockets */
+		local_unlink_sockets(p, &b, &r);
+	}
 	return start_incarnation(p, &b, s, &r, deadline_ms, e);
 }
