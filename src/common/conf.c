@@ -52,6 +52,7 @@ struct setting {
 #n, CONF_ENUM, offsetof(struct conf, n), d, 0, 0, names_, h    \
 	}
 
+static const char *const LAUNCHER_NAMES[] = { "auto", "own", "bwrap", NULL };
 static const char *const FILTER_NAMES[] = { "auto", "none", NULL };
 
 /* clang-format off */
@@ -64,6 +65,7 @@ static const struct setting SETTINGS[] = {
 	STR(seal_key_file, "/etc/sandlease/seal.keys", "keys that seal env values and preview tokens, mode 0600; newest first"),
 	STR(agent_path, SANDLEASE_LIBEXECDIR "/sandlease-agent", "the program that is bound into every sandbox"),
 	STR(bwrap_path, "/usr/bin/bwrap", "bubblewrap"),
+	ENUM(launcher, "auto", LAUNCHER_NAMES, "which program makes sandboxes: `own`: `sandlease-launch` beside the agent; `bwrap`: bubblewrap; `auto`: `own`, and bubblewrap where the kernel lacks what that needs"),
 	STR(cgroup_root, "auto", "delegated cgroup below the mount points; `auto`: the service's own; `none`: no cgroup, limits by rlimits and a watchdog"),
 	STR(public_url, "http://127.0.0.1:8080", "where clients and the dashboard reach nginx: scheme, host and port, no path"),
 	STR(preview_base, "http://localhost:8080", "scheme and domain of preview URLs; anything but localhost must be https"),

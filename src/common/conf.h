@@ -27,6 +27,8 @@ struct conf_list {
 	size_t count; /* at least one */
 };
 
+enum launcher { LAUNCHER_AUTO, LAUNCHER_OWN, LAUNCHER_BWRAP };
+
 struct conf {
 	char user[CONF_STR_MAX];
 	char database[CONF_STR_MAX];
@@ -36,6 +38,7 @@ struct conf {
 	char seal_key_file[CONF_STR_MAX];
 	char agent_path[CONF_STR_MAX];
 	char bwrap_path[CONF_STR_MAX];
+	int64_t launcher; /* enum launcher */
 	char cgroup_root[CONF_STR_MAX];
 	char public_url[CONF_STR_MAX];
 	char preview_base[CONF_STR_MAX];

@@ -345,7 +345,7 @@ def a_sandbox_that_cannot_start_is_failed_with_a_reason():
     os.chmod(bwrap, 0o755)
     sleeper = create(isolation="session")["id"]
     expect(200, call("POST", at(sleeper, "/sleep")))
-    service.configure(bwrap_path=bwrap)
+    service.configure(bwrap_path=bwrap, launcher="bwrap")
     service.restart()
     asleep = call("GET", at(sleeper, "/api/ping"))
     true(asleep.status in (500, 503), "the data plane: %r" % asleep)
@@ -360,7 +360,7 @@ def a_sandbox_that_cannot_start_is_failed_with_a_reason():
              "nothing of this host is told: %r" % answer)
     container_error(call("GET", at(s["id"], "/api/ping")), 409,
                     "SESSION_FAILED")
-    service.configure(bwrap_path="/usr/bin/bwrap")
+    service.configure(bwrap_path="/usr/bin/bwrap", launcher="auto")
     service.restart()
     r = expect(200, call("POST", at(s["id"], "/resume"))).json
     equal(r["state"], "ready", "it can be resumed")
@@ -377,7 +377,7 @@ def a_failure_that_names_a_file_of_the_host_is_told_without_it():
         f.write("#!/bin/sh\necho cannot mkdir %s/secret-7474 >&2\nexit 1\n"
                 % state)
     os.chmod(bwrap, 0o755)
-    service.configure(bwrap_path=bwrap)
+    service.configure(bwrap_path=bwrap, launcher="bwrap")
     service.restart()
     for path in ("/resume", "/snapshots"):
         true(call("POST", at(sleeper, path), {}).status >= 400, path)
@@ -391,7 +391,7 @@ def a_failure_that_names_a_file_of_the_host_is_told_without_it():
             reply = call("GET", at(sid, path))
             true(b"secret-7474" not in reply.body, repr(reply))
     true("secret-7474" in service.log("api"), "the operator can read it")
-    service.configure(bwrap_path="/usr/bin/bwrap")
+    service.configure(bwrap_path="/usr/bin/bwrap", launcher="auto")
     service.restart()
 
 

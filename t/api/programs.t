@@ -27,7 +27,7 @@ OTHER = VERSION[:-1] + ("8" if VERSION[-1] == "9" else "9")
 @case
 def every_program_says_it():
     for name in ("sandlease-api", "sandlease-egress", "sandlease-reaper", "sandlease-agent",
-                 "sandlease-ws", "sandlease-admin", "sandlease"):
+                 "sandlease-ws", "sandlease-launch", "sandlease-admin", "sandlease"):
         said = subprocess.run([service.program(name), "--version"],
                               capture_output=True, text=True, check=True)
         equal((said.stdout, said.stderr), ("%s %s\n" % (name, VERSION), ""),

@@ -216,7 +216,7 @@ def who_does_not_wait_is_answered_while_the_start_hangs():
     key = new_key("hangs", "u")
     before = set(service.sandbox_pids())
     create(key=key)
-    init, = [p for p in set(service.sandbox_pids()) - before if service.bwrap_of(p)]
+    init, = service.inits(set(service.sandbox_pids()) - before)
     os.kill(init, signal.SIGSTOP)
     try:
         sid = expect(202, call("POST", "/v1/sessions?wait=0", {}, key=key)).json["id"]

@@ -222,7 +222,8 @@ gate_install() {
 	install -m 755 "$HERE/bwrap-at-gate" "$(stack_program bwrap-at-gate)" &&
 		: >"$GATE" && install -m 666 /dev/null "$GATE.waiting" || return 1
 	STACK_CONF="${STACK_CONF:-}
-bwrap_path = $(stack_program bwrap-at-gate)"
+bwrap_path = $(stack_program bwrap-at-gate)
+launcher = bwrap"
 	stack_configure && api_stop && api_start
 }
 

@@ -14,7 +14,7 @@
 #   STACK_CONF                    more settings, "key = value" lines, which win
 
 readonly STACK_PROGRAMS=(sandlease-api sandlease-egress sandlease-reaper sandlease-agent
-	sandlease-ws sandlease-admin sandlease)
+	sandlease-ws sandlease-launch sandlease-admin sandlease)
 
 stack_program() { printf '%s/bin/%s' "$STACK_STATE" "$1"; }
 stack_conf_file() { printf '%s/etc/sandlease.conf' "$STACK_STATE"; }
@@ -193,7 +193,12 @@ reaper_stop() { daemon_stop reaper TERM 10 group; }
 # a sandbox die with its init.
 #
 # A note ("bwrap":7,"bwrapStart":9,"init":8,...) may have been copied with the
-# checkout: the command line of a living bwrap shows to which state it belongs.
+# checkout: the command line of a living bwrap shows to which state it belongs, and
+# where none lives, the files that init has open, if we may look at them.
+stack_files_of() { # PID
+	find "/proc/$1/fd" -maxdepth 1 -lname "$STACK_STATE/data/*" 2>/dev/null
+}
+
 stack_noted_pids() {
 	local boot bwrap bwrap_start init init_start
 	boot=$(</proc/sys/kernel/random/boot_id)
@@ -202,7 +207,9 @@ stack_noted_pids() {
 			grep -qsF "$STACK_STATE/data/" "/proc/$bwrap/cmdline" || continue
 			echo "$bwrap"
 		fi
-		[ "$(proc_start "$init")" != "$init_start" ] || echo "$init"
+		[ "$(proc_start "$init")" = "$init_start" ] || continue
+		[ ! -r "/proc/$init/fd" ] || [ -n "$(stack_files_of "$init")" ] || continue
+		echo "$init"
 	done < <(cat "$STACK_STATE"/data/box/*/proc 2>/dev/null | tr '}' '\n' |
 		grep -F "$boot" | sed -nE 's/.*"bwrap":([0-9]+),"bwrapStart":([0-9]+),"init":([0-9]+),"initStart":([0-9]+).*/\1 \2 \3 \4/p')
 }

@@ -536,6 +536,11 @@ def init_of(pid):
     return pid
 
 
+def inits(pids):
+    """Those of `pids` that are an init, not a bwrap."""
+    return [pid for pid in pids if (stat(pid) or ("",))[0].startswith("sandlease-agent")]
+
+
 def bwrap_of(init):
     """The pid of init's bwrap, or 0 when it is gone: then init's parent is the
     process that adopts orphans."""

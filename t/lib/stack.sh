@@ -70,7 +70,7 @@ stack_release_ports() {
 # Prints why no stack can run here, or nothing.
 stack_missing() {
 	local p
-	for p in sandlease-api sandlease-admin sandlease-reaper sandlease-agent sandlease-ws; do
+	for p in sandlease-api sandlease-admin sandlease-reaper sandlease-agent sandlease-ws sandlease-launch; do
 		[ -x "$STACK_BUILD/$p" ] || {
 			echo "$p is not built"
 			return

@@ -46,6 +46,7 @@ cli/http         common cli
 cli/copy         common cli cli/http
 cli/cmd          common cli cli/http cli/copy
 
+launch
 ws               common
 agent/base       common web
 agent/files      common agent/base

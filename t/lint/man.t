@@ -10,7 +10,7 @@ mapfile -t pages < <(find src -name '*.[1-8]' | sort)
 for page in "${pages[@]}"; do
 	none "$page" "$(mandoc -T lint -W warning "$page" 2>&1)"
 done
-for p in sandlease sandlease-api sandlease-reaper sandlease-agent sandlease-ws sandlease-admin; do
+for p in sandlease sandlease-api sandlease-reaper sandlease-agent sandlease-ws sandlease-launch sandlease-admin; do
 	[ -x "${top_builddir:-build}/$p" ] || continue
 	ok "$p has a page" test -n "$(find src -name "$p.[1-8]")"
 done

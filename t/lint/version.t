@@ -12,7 +12,7 @@ if [ -s CHANGELOG.md ]; then
 else
 	skip "the newest entry of CHANGELOG.md" "it is empty"
 fi
-for p in sandlease sandlease-api sandlease-reaper sandlease-agent sandlease-ws sandlease-admin; do
+for p in sandlease sandlease-api sandlease-reaper sandlease-agent sandlease-ws sandlease-launch sandlease-admin; do
 	program=${top_builddir:-build}/$p
 	if [ -x "$program" ]; then
 		is "$("$program" --version)" "$p $version" "$p --version"

@@ -157,6 +157,7 @@ open_provider(int argc, char **argv)
 {
 	const char *dir = getenv("SANDLEASE_TEST_DIR");
 	const char *agent = getenv("AGENT"), *bwrap = getenv("BWRAP");
+	const char *launcher = getenv("LAUNCHER");
 
 	if (dir == NULL || argc < 2 || token_init(&E) < 0 ||
 	    conf_parse("test", (char[]){ "" }, &CONF, &E) < 0)
@@ -167,6 +168,9 @@ open_provider(int argc, char **argv)
 		str_copy(CONF.agent_path, sizeof(CONF.agent_path), agent);
 	if (bwrap != NULL)
 		str_copy(CONF.bwrap_path, sizeof(CONF.bwrap_path), bwrap);
+	CONF.launcher = launcher != NULL && str_equal(launcher, "bwrap")
+	    ? LAUNCHER_BWRAP
+	    : LAUNCHER_OWN;
 	str_copy(CONF.cgroup_root, sizeof(CONF.cgroup_root),
 	    argc > 2 ? argv[2] : "none");
 	if ((str_equal(argv[1], "fake")
@@ -224,6 +228,8 @@ main(int argc, char **argv)
 		count = append(tests, count, SUITE_HOST);
 		count = append(tests, count, SUITE_RECORDS);
 		count = append(tests, count, SUITE_JOBS);
+		if (launches_itself())
+			count = append(tests, count, SUITE_LAUNCHER);
 	}
 	return _cmocka_run_group_tests(argv[1], tests, count, NULL, end_all);
 }

@@ -91,6 +91,22 @@ bwrap_is_clean(const char *dir, char target[SUITE_PATH_MAX])
 	return true;
 }
 
+/* sandlease-launch ends when it is told that init's pid is recorded. */
+static void
+await_end_of_launcher(const struct sandbox_spec *s)
+{
+	struct proc launcher;
+	int64_t end = soon();
+
+	do {
+		works(proc_find(recorded(s->id, "bwrap"), &launcher, &E));
+		if (launcher.pid == 0)
+			return;
+		usleep(1000); /* wait: polls, the limit is SOON_MS */
+	} while (clock_left_ms(end) > 0);
+	fail_msg("sandlease-launch has not ended");
+}
+
 /* bwrap closes its inherited descriptors only after it has let init go on. */
 static void
 check_bwrap(const struct sandbox_spec *s)
@@ -99,6 +115,10 @@ check_bwrap(const struct sandbox_spec *s)
 	    xasprintf("/proc/%d/fd", (int)recorded(s->id, "bwrap"));
 	char target[SUITE_PATH_MAX];
 
+	if (launches_itself()) {
+		await_end_of_launcher(s);
+		return;
+	}
 	for (int64_t end = soon(); !bwrap_is_clean(dir, target);) {
 		if (clock_left_ms(end) == 0)
 			fail_msg("bwrap has %s", target);
@@ -106,17 +126,38 @@ check_bwrap(const struct sandbox_spec *s)
 	}
 }
 
+static void
+write_script(const char *path, const char *text)
+{
+	FILE *f = fopen(path, "w");
+
+	assert_non_null(f);
+	fputs(text, f);
+	fclose(f);
+	assert_int_equal(chmod(path, 0755), 0);
+}
+
+/* The path of sandlease-launch, which lies beside the agent. */
+static char *
+own_launcher(void)
+{
+	const char *slash = strrchr(CONF.agent_path, '/');
+
+	return xasprintf("%.*s/sandlease-launch",
+	    (int)(slash - CONF.agent_path), CONF.agent_path);
+}
+
 /* Uses a script as the agent, since the real one lets no process inspect it. */
 static void
 use_agent(const char *script)
 {
 	auto_free char *path = xasprintf("%s/agent", CONF.run_dir);
-	FILE *f = fopen(path, "w");
+	auto_free char *own = own_launcher();
+	auto_free char *link = xasprintf("%s/sandlease-launch", CONF.run_dir);
 
-	assert_non_null(f);
-	fputs(script, f);
-	fclose(f);
-	assert_int_equal(chmod(path, 0755), 0);
+	write_script(path, script);
+	(void)unlink(link);
+	assert_int_equal(symlink(own, link), 0);
 	str_copy(CONF.agent_path, sizeof(CONF.agent_path), path);
 }
 
@@ -192,8 +233,12 @@ a_start_that_fails_says_why_and_leaves_nothing(void **state)
 	refuses(P.ops->ensure(&P, &s, soon(), &E), CODE_STALE_INCARNATION);
 	s = after(&s);
 	str_copy(CONF.bwrap_path, sizeof(CONF.bwrap_path), "/nonexistent");
+	str_copy(CONF.agent_path, sizeof(CONF.agent_path), "/nonexistent/a");
 	assert_int_equal(P.ops->ensure(&P, &s, soon(), &E), -1);
-	assert_non_null(strstr(E.msg, "exec /nonexistent: No such file"));
+	assert_non_null(strstr(E.msg,
+	    launches_itself()
+		? "exec /nonexistent/sandlease-launch: No such file"
+		: "exec /nonexistent: No such file"));
 	CONF = before;
 	s = after(&s);
 	str_copy(s.rootfs, sizeof(s.rootfs), "/nonexistent");
@@ -205,23 +250,36 @@ a_start_that_fails_says_why_and_leaves_nothing(void **state)
 	destroy(&s);
 }
 
-/* Uses a bwrap that begins when the test writes to the fifo `gate`. */
-static void
-use_slow_bwrap(int *gate)
+bool
+launches_itself(void)
 {
-	auto_free char *fifo = xasprintf("%s/gate", CONF.run_dir);
-	auto_free char *path = xasprintf("%s/slow-bwrap", CONF.run_dir);
-	FILE *f = fopen(path, "w");
+	return CONF.launcher == LAUNCHER_OWN;
+}
 
-	assert_non_null(f);
-	fprintf(f, "#!/bin/sh\nread go <%s\nexec %s \"$@\"\n", fifo,
-	    CONF.bwrap_path);
-	fclose(f);
-	assert_int_equal(chmod(path, 0755), 0);
+void
+use_slow_launcher(int *gate)
+{
+	auto_free char *dir = xasprintf("%s/slow", CONF.run_dir);
+	auto_free char *fifo = xasprintf("%s/gate", dir);
+	auto_free char *agent = xasprintf("%s/agent", dir);
+	auto_free char *path = xasprintf("%s/sandlease-launch", dir);
+	auto_free char *own = own_launcher();
+	auto_free char *script =
+	    xasprintf("#!/bin/sh\nread go <%s\nexec %s \"$@\"\n", fifo,
+		launches_itself() ? own : CONF.bwrap_path);
+
+	(void)mkdir(dir, 0755);
+	(void)unlink(fifo);
+	(void)unlink(agent);
+	write_script(path, script);
 	assert_int_equal(mkfifo(fifo, 0600), 0);
 	*gate = open(fifo, O_RDWR | O_CLOEXEC);
 	assert_true(*gate >= 0);
-	str_copy(CONF.bwrap_path, sizeof(CONF.bwrap_path), path);
+	assert_int_equal(symlink(CONF.agent_path, agent), 0);
+	if (launches_itself())
+		str_copy(CONF.agent_path, sizeof(CONF.agent_path), agent);
+	else
+		str_copy(CONF.bwrap_path, sizeof(CONF.bwrap_path), path);
 }
 
 static void
@@ -232,7 +290,7 @@ a_start_that_is_slow_may_come_yet(void **state)
 	int gate;
 
 	(void)state;
-	use_slow_bwrap(&gate);
+	use_slow_launcher(&gate);
 	/* wait: the gate is shut, so its deadline ends it on any machine */
 	assert_int_equal(P.ops->ensure(&P, &s, clock_ms() + 200, &E), -1);
 	CONF = before;
@@ -252,7 +310,8 @@ a_stopped_process_is_killed_too(void **state)
 	(void)state;
 	ensure(&s);
 	assert_int_equal(kill(recorded(s.id, "init"), SIGSTOP), 0);
-	assert_int_equal(kill(recorded(s.id, "bwrap"), SIGSTOP), 0);
+	if (!launches_itself())
+		assert_int_equal(kill(recorded(s.id, "bwrap"), SIGSTOP), 0);
 	destroy(&s);
 }
 
@@ -374,7 +433,10 @@ a_sandbox_lives_without_its_bwrap(void **state)
 
 	(void)state;
 	ensure(&s);
-	assert_int_equal(kill(recorded(s.id, "bwrap"), SIGKILL), 0);
+	if (launches_itself())
+		await_end_of_launcher(&s);
+	else
+		assert_int_equal(kill(recorded(s.id, "bwrap"), SIGKILL), 0);
 	assert_int_equal(presence(s.id), PRESENCE_RUNNING);
 	works(ping(&s, &E));
 	ensure(&s);

@@ -140,21 +140,41 @@ of_what_is_destroyed_a_tombstone_is_left(void **state)
 			fail_msg("%s is left", *n);
 }
 
+/* Starts a sandbox; its worker gives up before it has recorded init's pid. */
+static void
+ensure_unrecorded(const struct sandbox_spec *s)
+{
+	struct conf before = CONF;
+	int gate;
+
+	use_slow_launcher(&gate);
+	/* wait: the gate is shut, so its deadline ends it on any machine */
+	assert_int_equal(P.ops->ensure(&P, s, clock_ms() + 100, &E), -1);
+	CONF = before;
+	assert_int_equal(write(gate, "\n", 1), 1);
+	ensure(s);
+	close(gate);
+}
+
 /* The starting worker died before bwrap had reported init's pid. */
 static void
 init_is_found_by_its_bwrap(void **state)
 {
 	struct sandbox_spec s = a_sandbox();
-	struct proc init;
+	struct proc launcher, init;
 	bool lives;
 
 	(void)state;
-	ensure(&s);
-	works(proc_find(recorded(s.id, "init"), &init, &E));
-	set_recorded(s.id, "init", json_integer(0));
+	ensure_unrecorded(&s);
+	assert_int_equal(recorded(s.id, "init"), 0);
+	works(proc_find(recorded(s.id, "bwrap"), &launcher, &E));
+	works(proc_child(&launcher, &init, &E));
+	assert_true(init.pid > 0);
 	assert_int_equal(presence(s.id), PRESENCE_RUNNING);
 	destroy(&s);
 	works(proc_lives(&init, &lives, &E));
+	assert_false(lives);
+	works(proc_lives(&launcher, &lives, &E));
 	assert_false(lives);
 }
 

@@ -43,8 +43,17 @@ extern const struct CMUnitTest SUITE_RUNS[];
 extern const struct CMUnitTest SUITE_HOST[];
 extern const struct CMUnitTest SUITE_RECORDS[];
 extern const struct CMUnitTest SUITE_JOBS[];
+extern const struct CMUnitTest SUITE_LAUNCHER[];
 
 bool is_local(void);
+
+/* Whether sandlease-launch starts sandboxes, and not bwrap. */
+bool launches_itself(void);
+/*
+ * Uses a launcher that begins when the test writes to the fifo *gate.  The
+ * caller puts CONF back and closes the gate.
+ */
+void use_slow_launcher(int *gate);
 
 /* A deadline far away. */
 int64_t soon(void);

@@ -28,6 +28,8 @@ make_world() {
 	suite=$world/conformance
 	if [ -x "$agent" ]; then
 		cp "$agent" "$world/agent"
+		cp "$top_builddir/sandlease-launch" "$world"
+		cp "$top_builddir/t/provider/probe" "$world"
 	fi
 	chmod 755 "$world"
 	mkdir "$world/t"
@@ -89,7 +91,7 @@ unprivileged() {
 
 run_suite() {
 	unprivileged env CMOCKA_MESSAGE_OUTPUT=TAP SANDLEASE_TEST_DIR="$world/t" \
-	    AGENT="$world/agent" "$suite" "$@"
+	    AGENT="$world/agent" PROBE="$world/probe" LAUNCHER="${launcher:-own}" "$suite" "$@"
 }
 
 need_host() {

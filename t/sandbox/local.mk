@@ -7,6 +7,7 @@ EXTRA_DIST += \
 	t/previews/package.json \
 	t/previews/preview_checks.py \
 	t/previews/previews.t \
+	t/sandbox/escape-bwrap.t \
 	t/sandbox/escape-cgroup.t \
 	t/sandbox/escape-none.t \
 	t/sandbox/escape-writable.t \

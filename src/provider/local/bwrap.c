@@ -398,6 +398,23 @@ bwrap_argv(const struct bwrap_spec *s, struct bwrap_argv *out, struct err *e)
 }
 
 void
+bwrap_argv_own(struct bwrap_argv *a, const char *path, int go_fd,
+    bool may_fall_back)
+{
+	auto_argv struct bwrap_argv own = { 0 };
+	struct bwrap_argv bwrap = *a;
+
+	add_word(&own, path);
+	add_number(&own, "--go-fd", go_fd, NULL);
+	if (may_fall_back)
+		add_option(&own, "--else", bwrap.v[0], NULL);
+	for (size_t i = 1; i < bwrap.count; i++)
+		add_word(&own, bwrap.v[i]);
+	*a = own;
+	own = bwrap;
+}
+
+void
 bwrap_argv_free(struct bwrap_argv *a)
 {
 	for (size_t i = 0; i < a->count; i++)

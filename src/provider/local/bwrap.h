@@ -13,7 +13,10 @@
 
 #include "common/err.h"
 
-/* The descriptors that bwrap gets.  Those after ROOT are not passed to init. */
+/*
+ * The descriptors that bwrap, or sandlease-launch, gets.  Those after ROOT are
+ * not passed to init.
+ */
 enum bwrap_fd {
 	BWRAP_FD_CONTROL = 3, /* init's listening control socket */
 	BWRAP_FD_LOCK,        /* the lock of box_hold() */
@@ -57,6 +60,14 @@ struct bwrap_argv {
 /* Builds the command line; reads only the directories of s->root. */
 int bwrap_argv(const struct bwrap_spec *s, struct bwrap_argv *out,
     struct err *e) MUST_CHECK;
+
+/*
+ * Makes the same command line one of sandlease-launch, at `path`.  `go_fd`: see
+ * sandlease-launch(8).  If `may_fall_back`, the program runs bwrap where the
+ * kernel lacks what it needs.
+ */
+void bwrap_argv_own(struct bwrap_argv *a, const char *path, int go_fd,
+    bool may_fall_back);
 void bwrap_argv_free(struct bwrap_argv *a);
 
 #endif

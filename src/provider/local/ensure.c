@@ -86,6 +86,17 @@ sibling_path(const char *path, const char *name)
 	return xasprintf("%.*s%s", len, path, name);
 }
 
+/*
+ * Whether sandlease-launch, at `path`, starts the sandbox.  An installation
+ * without it, such as one of a test, has bwrap do it.
+ */
+static bool
+launches_itself(const struct conf *c, const char *path)
+{
+	return c->launcher == LAUNCHER_OWN ||
+	    (c->launcher == LAUNCHER_AUTO && access(path, X_OK) == 0);
+}
+
 static int
 run_bwrap(const struct provider *p, const struct box *b,
     const struct sandbox_spec *s, const struct cgroup_tree *t, int lock,
@@ -94,6 +105,8 @@ run_bwrap(const struct provider *p, const struct box *b,
 	auto_free char *storage = storage_path(p, b->name);
 	auto_free char *path = local_control_path(p, b->name, s->incarnation);
 	auto_free char *ws = sibling_path(p->conf->agent_path, "sandlease-ws");
+	auto_free char *own =
+	    sibling_path(p->conf->agent_path, "sandlease-launch");
 	auto_argv struct bwrap_argv argv = { 0 };
 	auto_fd int control = channel_listen(path, SOCK_SEQPACKET, e);
 	auto_fd int root = -1;
@@ -120,6 +133,10 @@ run_bwrap(const struct provider *p, const struct box *b,
 	    bwrap_argv(&spec, &argv, e) < 0)
 		return -1;
 	start.root = root;
+	start.own = launches_itself(p->conf, own);
+	if (start.own)
+		bwrap_argv_own(&argv, own, START_GO_FD,
+		    p->conf->launcher == LAUNCHER_AUTO);
 	start.argv = argv.v;
 	return start_bwrap(&start, deadline_ms, e);
 }

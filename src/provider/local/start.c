@@ -1,4 +1,4 @@
-/* start.c: starts bwrap with a given command line. */
+/* start.c: starts bwrap, or sandlease-launch, with a given command line. */
 #include "provider/local/start.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "common/str.h"
 #include "provider/host/spawn.h"
 
-enum { STATUS_FD = BWRAP_FD__END, INFO_MAX = 4096 };
+enum { STATUS_FD = START_GO_FD + 1, INFO_MAX = 4096 };
 
 _Static_assert((int)STATUS_FD < (int)SPAWN_FDS_MAX,
     "bwrap and its start have all their descriptors");
@@ -82,6 +82,8 @@ become_bwrap(const struct bwrap_start *s, int *sources, int *status,
 		return err_errno(e, "descriptors");
 	*status = STATUS_FD;
 	fcntl(STATUS_FD, F_SETFD, FD_CLOEXEC);
+	if (!s->own)
+		close(START_GO_FD); /* bwrap would pass it on to init */
 	execve(s->argv[0], s->argv, SPAWN_ENVIRONMENT);
 	return err_errno(e, "exec %s", s->argv[0]);
 }
@@ -132,7 +134,7 @@ read_to_end(int fd, int64_t deadline_ms, char *out, size_t size, struct err *e)
 }
 
 /*
- * Reads init's pid and records it.  bwrap writes {"child-pid": n, ...} after
+ * Reads init's pid and records it.  bwrap, or sandlease-launch, writes {"child-pid": n, ...} after
  * its clone(); if it dies first there is only end of file.
  */
 static int
@@ -205,7 +207,8 @@ int
 start_bwrap(const struct bwrap_start *s, int64_t deadline_ms, struct err *e)
 {
 	auto_fd int null = open("/dev/null", O_RDWR | O_CLOEXEC);
-	auto_pair struct pipe_pair info = { -1, -1 }, status = { -1, -1 };
+	auto_pair struct pipe_pair info = { -1, -1 }, status = { -1, -1 },
+				   go = { -1, -1 };
 	int sources[STATUS_FD + 1] = { null, null, s->log, s->control, s->lock,
 		s->root >= 0 ? s->root : null };
 	char failure[ERR_MSG_MAX];
@@ -216,9 +219,10 @@ start_bwrap(const struct bwrap_start *s, int64_t deadline_ms, struct err *e)
 	if (null < 0)
 		return err_errno(e, "/dev/null");
 	if (make_pair(&info, e) < 0 || keep_reader(&info, e) < 0 ||
-	    make_pair(&status, e) < 0)
+	    make_pair(&status, e) < 0 || make_pair(&go, e) < 0)
 		return -1;
 	sources[BWRAP_FD_INFO] = info.w;
+	sources[START_GO_FD] = go.r;
 	sources[STATUS_FD] = status.w;
 	if (spawn_orphan(exec_orphan, &(struct orphan){ s, sources }, e) < 0)
 		return -1;
@@ -230,7 +234,13 @@ start_bwrap(const struct bwrap_start *s, int64_t deadline_ms, struct err *e)
 	if (failure[0] != '\0')
 		return err_set(e, ERR_UNAVAILABLE, CODE_START_FAILED,
 		    "the sandbox could not be started: %s", failure);
-	return read_init_pid(s, info.r, deadline_ms, e);
+	if (read_init_pid(s, info.r, deadline_ms, e) < 0)
+		return -1;
+	CRASH_POINT("ensure.noted");
+	/* go.r is open here, too: this cannot fail, nor raise SIGPIPE */
+	if (write(go.w, "g", 1) != 1)
+		return err_errno(e, "write");
+	return 0;
 }
 
 static void

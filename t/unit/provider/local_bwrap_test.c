@@ -230,6 +230,37 @@ of_the_host_only_system_directories_are_bound(void **state)
 }
 
 static void
+our_own_launcher_gets_the_same_words(void **state)
+{
+	for (int may_fall_back = 0; may_fall_back < 2; may_fall_back++) {
+		auto_argv struct bwrap_argv a = { 0 }, own = { 0 };
+		size_t first = may_fall_back ? 5 : 3;
+		struct bwrap_spec s = spec("");
+		struct err e = { 0 };
+
+		(void)state;
+		assert_int_equal(bwrap_argv(&s, &a, &e), 0);
+		assert_int_equal(bwrap_argv(&s, &own, &e), 0);
+		bwrap_argv_own(&own, "/opt/launch", 14, may_fall_back);
+		assert_string_equal(own.v[0], "/opt/launch");
+		assert_string_equal(own.v[1], "--go-fd");
+		assert_string_equal(own.v[2], "14");
+		if (may_fall_back) {
+			assert_string_equal(own.v[3], "--else");
+			assert_string_equal(own.v[4], "/usr/bin/bwrap");
+		}
+		/* then comes all of bwrap's command line but its name */
+		assert_int_equal(own.count - first, a.count - 1);
+		for (size_t i = 1; i <= a.count; i++)
+			if (i == a.count)
+				assert_null(own.v[first + i - 1]);
+			else
+				assert_string_equal(own.v[first + i - 1],
+				    a.v[i]);
+	}
+}
+
+static void
 a_rootfs_that_is_not_there_is_one_clear_error(void **state)
 {
 	struct bwrap_spec s = spec("/nonexistent/rootfs");
@@ -263,6 +294,7 @@ main(void)
 		    a_root_that_may_be_changed_is_bound_whole_and_read_only),
 		cmocka_unit_test(a_root_of_another_user_cannot_be_changed),
 		cmocka_unit_test(of_the_host_only_system_directories_are_bound),
+		cmocka_unit_test(our_own_launcher_gets_the_same_words),
 		cmocka_unit_test(a_rootfs_that_is_not_there_is_one_clear_error),
 		cmocka_unit_test(the_files_of_etc_know_our_user_and_no_secret),
 	};
