@@ -142,12 +142,24 @@ gather_fds(struct msghdr *m, struct channel_fds *fds)
 	}
 }
 
+/*
+ * Waits for a message and returns its length, at most CHANNEL_MSG_MAX; 0: the
+ * other end has closed.
+ */
+static ssize_t
+await_message(int sock)
+{
+	ssize_t n = recv(sock, NULL, 0, MSG_PEEK | MSG_TRUNC);
+
+	return n < CHANNEL_MSG_MAX ? n : CHANNEL_MSG_MAX;
+}
+
 int
 channel_recv(int sock, int64_t deadline_ms, json_t **msg,
     struct channel_fds *fds, struct err *e)
 {
-	auto_free char *text = xmalloc(CHANNEL_MSG_MAX);
-	struct iovec io = { .iov_base = text, .iov_len = CHANNEL_MSG_MAX };
+	auto_free char *text = NULL;
+	struct iovec io = { 0 };
 	union control c = { 0 };
 	struct msghdr m = { .msg_iov = &io,
 		.msg_iovlen = 1,
@@ -165,7 +177,13 @@ channel_recv(int sock, int64_t deadline_ms, json_t **msg,
 	if (n == 0)
 		return err_set(e, ERR_UNAVAILABLE, CODE_TIMED_OUT,
 		    "no answer before the deadline");
-	n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC);
+	n = await_message(sock);
+	if (n > 0) {
+		/* no more than the message needs: init keeps what it touches */
+		io.iov_base = text = xmalloc((size_t)n);
+		io.iov_len = (size_t)n;
+		n = recvmsg(sock, &m, MSG_CMSG_CLOEXEC);
+	}
 	if (n == 0 || (n < 0 && errno == ECONNRESET))
 		return err_set(e, ERR_UNAVAILABLE, CODE_PEER_CLOSED,
 		    "the other end has closed");
