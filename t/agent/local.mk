@@ -4,6 +4,7 @@ EXTRA_DIST += \
 	t/agent/attempts.t \
 	t/agent/code.t \
 	t/agent/control.t \
+	t/agent/crowded.t \
 	t/agent/descriptors.t \
 	t/agent/execute.t \
 	t/agent/executions.t \
@@ -11,6 +12,7 @@ EXTRA_DIST += \
 	t/agent/files.t \
 	t/agent/freeze.t \
 	t/agent/interrupt.t \
+	t/agent/alone.t \
 	t/agent/isolation.t \
 	t/agent/many.t \
 	t/agent/markers.t \

@@ -181,8 +181,11 @@ handle_stream(const struct route *r, struct call *c, struct err *e)
 	static atomic_int open;
 	int rc;
 
-	if (atomic_fetch_add(&open, 1) < SERVE_STREAMS_MAX)
+	if (atomic_fetch_add(&open, 1) < SERVE_STREAMS_MAX && !serve_is_alone())
 		rc = r->handle(c, e);
+	else if (serve_is_alone())
+		rc = err_set(e, ERR_LIMITED, CODE_TOO_MANY_STREAMS,
+		    "the session's processes leave no room for a stream; end some of them");
 	else
 		rc = err_set(e, ERR_LIMITED, CODE_TOO_MANY_STREAMS,
 		    "the session has %d open streams; end some of their commands",

@@ -19,6 +19,7 @@ enum { STACK_BYTES = 128 * 1024 };
 static int data_fd;
 static serve_fn *handler;
 static atomic_int threads, waiting, in_hand;
+static _Thread_local bool alone;
 
 int
 serve_thread(void *(*run)(void *arg), void *arg)
@@ -56,12 +57,20 @@ serve_in_hand(void)
 
 static void *serve_calls(void *arg);
 
-static void
+static bool
 add_thread(void)
 {
-	if (atomic_fetch_add(&threads, 1) >= SERVE_THREADS_MAX ||
-	    serve_thread(serve_calls, NULL) < 0)
-		atomic_fetch_sub(&threads, 1);
+	if (atomic_fetch_add(&threads, 1) < SERVE_THREADS_MAX &&
+	    serve_thread(serve_calls, NULL) == 0)
+		return true;
+	atomic_fetch_sub(&threads, 1);
+	return false;
+}
+
+bool
+serve_is_alone(void)
+{
+	return alone;
 }
 
 static void *
@@ -83,13 +92,12 @@ serve_calls(void *arg)
 			    NULL);
 			continue;
 		}
-		if (others < 1)
-			add_thread();
+		alone = others < 1 && !add_thread();
 		serve_begin();
 		handler(&c);
 		server_finish(s, &c);
 		serve_end();
-	} while (atomic_load(&waiting) < SERVE_THREADS_MIN);
+	} while (atomic_load(&waiting) < SERVE_THREADS_KEPT);
 	server_free(s);
 	atomic_fetch_sub(&threads, 1);
 	malloc_trim(0);
@@ -107,8 +115,8 @@ serve_start(int listen_fd, serve_fn *handle, struct err *e)
 	signal(SIGPIPE, SIG_IGN);
 	data_fd = listen_fd;
 	handler = handle;
-	for (int i = 0; i < SERVE_THREADS_MIN; i++)
-		add_thread();
+	for (int i = 0; i < SERVE_THREADS_FIRST; i++)
+		(void)add_thread();
 	if (atomic_load(&threads) == 0)
 		return err_errno(e, "cannot start a thread");
 	return 0;
