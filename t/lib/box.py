@@ -70,7 +70,7 @@ def new_session():
 
 
 class Box:
-    def __init__(self, extra=(), before=""):
+    def __init__(self, extra=(), before="", own_launcher=False):
         if shutil.which("bwrap") is None:
             tap.skip_all("bwrap is not installed")
         agent = os.environ.get("SANDLEASE_AGENT") or os.path.join(
@@ -81,7 +81,8 @@ class Box:
         # the memory
         self.sanitized = b"__asan_init" in text or b"__tsan_init" in text
         programs = {"agent": agent,
-                    "ws": os.path.join(os.path.dirname(agent), "sandlease-ws")}
+                    "ws": os.path.join(os.path.dirname(agent), "sandlease-ws"),
+                    "launch": os.path.join(os.path.dirname(agent), "sandlease-launch")}
         for name, path in programs.items():
             with open(path, "rb") as f:
                 programs[name] = f.read()
@@ -103,15 +104,20 @@ class Box:
         self.generation = {}
         self.log = os.path.join(self.dir, "agent.log")
         # `before`: commands that a shell runs before it becomes init
-        self._start(list(extra), before)
+        self._start(list(extra), before, own_launcher)
 
-    def _start(self, extra, before):
+    def _start(self, extra, before, own_launcher):
         self.control = os.path.join(self.dir, "c")
         listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         listener.bind(self.control)
         listener.listen(4096)
         self.lock = open(os.path.join(self.dir, "lock"), "w")
         argv = ["bwrap"]
+        keep = [listener.fileno(), self.lock.fileno()]
+        if own_launcher:
+            # whom nobody tells to go stays, as bwrap does
+            keep += [os.open("/dev/null", os.O_RDWR) for _ in range(2)]
+            argv = [os.path.join(self.dir, "launch"), "--go-fd", str(keep[2]), "--info-fd", str(keep[3])]
         for ns in ("user", "pid", "ipc", "uts", "cgroup", "net"):
             argv += ["--unshare-" + ns]
         argv += ["--disable-userns", "--as-pid-1", "--new-session", "--clearenv",
@@ -136,12 +142,13 @@ class Box:
         argv += extra + ["--"] + first + ["/sandlease-agent", "init", "--control-fd",
                          str(listener.fileno()), "--incarnation", self.incarnation, "--sandbox",
                          self.sandbox, "--log-level", "debug", "--log-format", "kv"]
-        keep = (listener.fileno(), self.lock.fileno())
         with open(self.log, "ab") as log, open("/dev/null", "r+b") as null:
             self.proc = subprocess.Popen(argv, stdin=null, stdout=null, stderr=log, pass_fds=keep)
         self.closed = False
         atexit.register(self.close)  # a test that forgets to leaves nothing behind
         listener.close()
+        for fd in keep[2:]:
+            os.close(fd)
         answer = self.ask("ping")
         if not answer.get("ok"):
             tap.skip_all("no sandbox can be started here: " + self.tail())

@@ -312,7 +312,8 @@ cell_start(const struct cell_options *s, struct err *e)
 {
 	/* no CLONE_VM: as after fork(), the child has a copy of the memory */
 	pid_t pid = (pid_t)syscall(SYS_clone,
-	    CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | CLONE_NEWNET | SIGCHLD,
+	    CLONE_NEWPID | CLONE_NEWNS | CLONE_NEWIPC | SIGCHLD |
+		(s->keeps_network ? 0 : CLONE_NEWNET),
 	    0, 0, 0, 0);
 
 	if (pid < 0)

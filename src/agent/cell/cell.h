@@ -3,6 +3,7 @@
  *
  * A cell has its own pid, mount, ipc and network namespace: its own /proc, /tmp,
  * loopback, /workspace, /home/user and /var/backups, and none of its siblings'.
+ * Beside at most one cell, init is in the same network namespace.
  * Before any code of the tenant runs, the cell has joined its cgroups, set its
  * limits, installed a system call filter and dropped all capabilities.  After
  * init has waited for the cell's first process, no process of the cell exists:
@@ -24,6 +25,7 @@ struct cell_options {
 	const int *cgroups; /* open cgroup.procs files */
 	size_t cgroup_count;
 	bool writable_root; /* see cell/root.h; the cell's user is root */
+	bool keeps_network; /* has init's network namespace, not a new one */
 };
 
 /*

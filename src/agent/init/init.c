@@ -317,7 +317,7 @@ prepare_sandbox(struct init *in, struct err *e)
 	mallopt(M_TRIM_THRESHOLD, 64 * 1024);
 	prctl(PR_SET_DUMPABLE, 0);
 	disk_usage_read_all(false); /* the measuring child turns it on */
-	network_prepare();
+	in->network_unused = network_prepare();
 	if (in->opt.writable_root && cell_root_prepare(e) < 0)
 		return -1;
 	fcntl(in->opt.control_fd, F_SETFL, O_NONBLOCK);

@@ -55,6 +55,7 @@ struct init {
 	int64_t watched_at; /* when the watchdog last ran */
 	int64_t accept_at;  /* accept() again then: it had no descriptor left */
 	pid_t measuring;    /* the child that measures disk usage, or 0 */
+	bool network_unused; /* no cell has had init's network namespace */
 	char agent[INIT_AGENT_MAX]; /* path of this program */
 };
 

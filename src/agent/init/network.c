@@ -6,12 +6,15 @@
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/netlink.h>
+#include <linux/nsfs.h>
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "agent/base/capability.h"
@@ -398,10 +401,34 @@ run_child(pid_t pid, const json_t *msg, int reply_fd)
 	_exit(0);
 }
 
-void
+/*
+ * Whether init's user namespace owns its network namespace, so that a cell may
+ * set up the network.  bwrap makes one that belongs to another.
+ */
+static bool
+owns_network(void)
+{
+	auto_fd int net = open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC);
+	auto_fd int owner = net >= 0 ? ioctl(net, NS_GET_USERNS) : -1;
+	struct stat own, other;
+
+	return owner >= 0 && fstat(owner, &other) == 0 &&
+	    stat("/proc/self/ns/user", &own) == 0 && own.st_ino == other.st_ino;
+}
+
+bool
 network_prepare(void)
 {
 	(void)!capability_use(CAP_NET_BIND_SERVICE, false);
+	return owns_network();
+}
+
+int
+network_renew(struct err *e)
+{
+	if (unshare(CLONE_NEWNET) < 0)
+		return err_errno(e, "cannot make a network namespace");
+	return 0;
 }
 
 int

@@ -17,12 +17,23 @@
 #ifndef SANDLEASE_AGENT_INIT_NETWORK_H
 #define SANDLEASE_AGENT_INIT_NETWORK_H
 
+#include <stdbool.h>
+
 #include "agent/init/cells.h"
 #include "common/err.h"
 #include "common/json.h"
 
-/* Called once: init itself has no use for the right to low ports. */
-void network_prepare(void);
+/*
+ * Called once: init itself has no use for the right to low ports.  True when
+ * init's own network namespace can be given to a cell.
+ */
+bool network_prepare(void);
+
+/*
+ * Moves init into a new network namespace, for its next cell.  init has no
+ * socket in any.
+ */
+int network_renew(struct err *e) MUST_CHECK;
 
 /*
  * Starts a child that opens the sockets which `msg` asks for and sends them on

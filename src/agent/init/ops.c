@@ -323,6 +323,23 @@ check_launch(struct init *in, struct op_request *r, const struct launch *l,
 	return 0;
 }
 
+/*
+ * Whether the next cell has init's network namespace, which saves one: if no
+ * other cell lives, as in a sandbox of one session.  No other cell ever has the
+ * same one, and nothing of an earlier generation is in it.
+ */
+static int
+share_network(struct init *in, bool *shared, struct err *e)
+{
+	*shared = in->cells.count == 0;
+	if (!*shared)
+		return 0;
+	if (!in->network_unused && network_renew(e) < 0)
+		return -1;
+	in->network_unused = false;
+	return 0;
+}
+
 static int
 start_cell(struct init *in, struct op_request *r, const struct launch *l,
     struct err *e)
@@ -335,6 +352,7 @@ start_cell(struct init *in, struct op_request *r, const struct launch *l,
 		.start_by = clock_ms() + START_MS,
 		.memory_mb = l->memory_mb,
 		.disk_mb = l->file_mb };
+	bool shared;
 	int ends[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
@@ -346,14 +364,16 @@ start_cell(struct init *in, struct op_request *r, const struct launch *l,
 	if (in->opt.writable_root)
 		json_object_set_new(json_object_get(r->msg, "user"), "name",
 		    json_string("root"));
-	if (channel_send(ours, r->msg, r->fds->fd, sockets, e) < 0)
+	if (channel_send(ours, r->msg, r->fds->fd, sockets, e) < 0 ||
+	    share_network(in, &shared, e) < 0)
 		return -1;
 	c.pid = cell_start(&(struct cell_options){ .launch = l,
 			       .agent = in->agent,
 			       .channel = theirs,
 			       .cgroups = r->fds->fd + sockets,
 			       .cgroup_count = (size_t)l->cgroups,
-			       .writable_root = in->opt.writable_root },
+			       .writable_root = in->opt.writable_root,
+			       .keeps_network = shared },
 	    e);
 	if (c.pid < 0)
 		return -1;
