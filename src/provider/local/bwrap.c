@@ -114,9 +114,7 @@ static const char *const ETC[] = {
 static const struct option DEVICES[] = {
 	{ "--proc", "/proc" },
 	{ "--dev", "/dev" },
-	/* cells mount their own; an unlimited one would be shared memory */
-	{ "--size", "1048576" },
-	{ "--tmpfs", "/dev/shm" },
+	/* with /dev/shm: cells mount their own there */
 	{ "--remount-ro", "/dev" },
 };
 
