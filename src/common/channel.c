@@ -149,7 +149,8 @@ gather_fds(struct msghdr *m, struct channel_fds *fds)
 static ssize_t
 await_message(int sock)
 {
-	ssize_t n = recv(sock, NULL, 0, MSG_PEEK | MSG_TRUNC);
+	char none;
+	ssize_t n = recv(sock, &none, 0, MSG_PEEK | MSG_TRUNC);
 
 	return n < CHANNEL_MSG_MAX ? n : CHANNEL_MSG_MAX;
 }

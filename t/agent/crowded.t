@@ -17,6 +17,7 @@ CROWD = ("import os, time\n"
          "   time.sleep(1000)\n"
          " except OSError:\n"
          "  open('/workspace/full', 'w').close()\n"
+         # wait: its own beat, no limit
          "  time.sleep(0.01)\n")
 
 
