@@ -32,7 +32,7 @@ EXTRA_DIST += \
 	t/bench/network.py \
 	t/bench/network.sh \
 	t/bench/reaper.sh \
-	t/bench/snapshot.sh \
+	t/bench/snapshot.sh t/bench/start.sh \
 	t/bench/work.sh \
 	t/bench/report.awk \
 	t/bench/run

@@ -6,7 +6,7 @@
 # be run.  All are bounded in count and time.
 
 # WARM_COUNT: PostgreSQL plans a statement anew the first five times, in each worker.
-readonly START_COUNT=100 WARM_COUNT=240 IDLE_COUNT=20 IDLE_SECONDS=3
+readonly WARM_COUNT=240 IDLE_COUNT=20 IDLE_SECONDS=3
 readonly RATE_ROUNDS=9 RATE_SECONDS=1 RATE_CONNECTIONS=16
 readonly HANG_COUNT=8 PING_COUNT=1000 PREVIEW_PORT=8000
 
@@ -25,26 +25,6 @@ with_sessions() {
 	load delete "$BENCH/ids" || status=1
 	return "$status"
 }
-
-# ---- time to interactive
-
-# figures_of NAME AIM: the figures of $BENCH/times; the aim is for p50 of both.
-figures_of() {
-	local what count min p50 p95 p99 max
-	while read -r what count min p50 p95 p99 max; do
-		local aim=''
-		[ "$what" != both ] || aim="<= $2"
-		figure "$1 $what p50" "$p50" ms "$aim" "n $count, $min to $max"
-		figure "$1 $what p95" "$p95" ms
-		figure "$1 $what p99" "$p99" ms
-	done <"$BENCH/times"
-}
-
-warm() { with_sessions true "$WARM_COUNT" 4; }
-sequential_figures() { figures_of sequential 15; }
-burst_figures() { figures_of burst 400; }
-start_sequential() { with_sessions sequential_figures "$START_COUNT" 1; }
-start_burst() { with_sessions burst_figures "$START_COUNT" "$START_COUNT"; }
 
 # ---- memory
 
