@@ -148,18 +148,21 @@ buf_str(struct buf *b, const char *s)
 void
 buf_fmt(struct buf *b, const char *fmt, ...)
 {
+	char *to = buf_room(b, 0); /* often there is room for all of it */
 	va_list ap;
 	int n;
 
 	va_start(ap, fmt);
-	n = vsnprintf(NULL, 0, fmt, ap);
+	n = vsnprintf(to, b->cap - b->len, fmt, ap);
 	va_end(ap);
 	if (n < 0)
 		abort();
-	buf_room(b, (size_t)n);
-	va_start(ap, fmt);
-	vsnprintf(b->data + b->len, (size_t)n + 1, fmt, ap);
-	va_end(ap);
+	if ((size_t)n >= b->cap - b->len) {
+		to = buf_room(b, (size_t)n);
+		va_start(ap, fmt);
+		vsnprintf(to, (size_t)n + 1, fmt, ap);
+		va_end(ap);
+	}
 	b->len += (size_t)n;
 }
 

@@ -250,10 +250,16 @@ call_json(struct call *c, size_t max, json_t **out, struct err *e)
 void
 call_header(struct call *c, const char *name, const char *value)
 {
-	buf_fmt(&c->headers, "%s: ", name);
-	for (; *value != '\0'; value++)
-		if ((unsigned char)*value >= 0x20 && *value != 0x7f)
-			buf_add(&c->headers, value, 1);
+	buf_str(&c->headers, name);
+	buf_str(&c->headers, ": ");
+	while (*value != '\0') {
+		size_t len = 0;
+
+		while ((unsigned char)value[len] >= 0x20 && value[len] != 0x7f)
+			len++;
+		buf_add(&c->headers, value, len);
+		value += len + (value[len] != '\0'); /* leaves that one out */
+	}
 	buf_str(&c->headers, "\r\n");
 }
 
@@ -363,7 +369,9 @@ call_begin(struct call *c, int status, const char *type)
 	buf_fmt(&head, "Status: %d %s\r\n", status, reason_of(status));
 	if (type != NULL)
 		buf_fmt(&head, "Content-Type: %s\r\n", type);
-	buf_fmt(&head, "X-Request-Id: %s\r\n", c->request_id);
+	buf_str(&head, "X-Request-Id: ");
+	buf_str(&head, c->request_id);
+	buf_str(&head, "\r\n");
 	if (c->headers.len > 0)
 		buf_add(&head, c->headers.data, c->headers.len);
 	buf_str(&head, "\r\n");

@@ -386,17 +386,17 @@ set_trace_id(struct call *c)
 void
 server_call(struct call *c, const struct call_io *io, void *ctx)
 {
-	const char *path;
+	const char *path, *id;
 
 	*c = (struct call){ .io = io, .io_ctx = ctx };
 	c->method = call_param(c, "REQUEST_METHOD");
 	path = call_param(c, "SL_PATH");
 	c->path = path[0] != '\0' ? path : call_param(c, "PATH_INFO");
 	/* nginx's id, so that its log and ours name the request alike */
-	if (!str_made_of(call_param(c, "SL_REQUEST_ID"), "0123456789abcdef", 1,
+	id = call_param(c, "SL_REQUEST_ID");
+	if (!str_made_of(id, "0123456789abcdef", 1,
 		sizeof(c->request_id) - 1) ||
-	    !str_copy(c->request_id, sizeof(c->request_id),
-		call_param(c, "SL_REQUEST_ID")))
+	    !str_copy(c->request_id, sizeof(c->request_id), id))
 		id_random(c->request_id, ID_REQUEST_LEN);
 	set_trace_id(c);
 }
