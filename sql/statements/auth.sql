@@ -32,6 +32,9 @@ SELECT x AS id
 -- Answers one row always: whether the key is valid, and the session's columns.  state is
 -- NULL if this tenant has no such session.  A `frozen` session is ready, but must wait
 -- for room on the disk.
+-- keep_ms: for so long the answer may be given again, unless sandlease_auth tells of a
+-- change (sql/functions/auth_ended.sql): nothing expires, and no activity has to be
+-- written.  NULL: ask again.
 -- Activity is written when the last time it was written is old enough, or the idle date
 -- is near; it never shortens what session_extend promised.  The first call of a
 -- generation is recorded after the answer: first_by is the actor to give to
@@ -44,7 +47,7 @@ SELECT x AS id
 -- auth_key: a login or ticket ends with its key, and a ticket is taken here, for its
 -- purpose and this request.
 WITH k AS MATERIALIZED (
-    SELECT k.id, k.user_id, k.tenant, k.scope
+    SELECT k.id, k.user_id, k.tenant, k.scope, k.expires_at
       FROM api_key k
      WHERE k.id = (SELECT id FROM api_key WHERE hash = $1 AND $2 = 'key'
                    UNION ALL
@@ -58,23 +61,32 @@ WITH k AS MATERIALIZED (
     SELECT s.id, k.id AS key_id, k.user_id, s.state,
            s.state = 'ready' AND s.reason IS NOT DISTINCT FROM 'disk_low' AS frozen, l.state AS lease, l.generation,
            s.name IS NULL AS nameless,
-           CASE WHEN $7 <> '' THEN port_exposed(s.id, $7::int) END AS exposed, b.host AS elsewhere,
+           CASE WHEN $7 <> '' THEN port_exposed(s.id, $7::int) END AS exposed,
+           CASE WHEN b.host NOT IN ('', $11) THEN b.host END AS elsewhere, b.host = $11 AS here,
            s.state = 'ready' AND s.reason IS DISTINCT FROM 'disk_low' AND l.state = 'owns_wrapper'
-           AND NOT $5::boolean AND ($10 = 'read' OR k.scope <> 'read') AND b.id IS NULL AS counts,
+           AND NOT $5::boolean AND ($10 = 'read' OR k.scope <> 'read')
+           AND coalesce(b.host IN ('', $11), true) AS counts,
            s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
            OR l.startup_deadline IS NOT NULL
-           OR l.keep_warm_until < clock_timestamp() + interval '60 s'
+           OR (l.keep_warm_until < clock_timestamp() + interval '60 s') IS TRUE
               AND s.last_activity_at < clock_timestamp() - interval '1 s' AS due,
-           l.accepted_generation < l.generation AS first
+           l.accepted_generation < l.generation AS first,
+           least(k.expires_at, s.last_activity_at + make_interval(secs => $4::int),
+               CASE WHEN l.keep_warm_until IS NOT NULL
+                    THEN greatest(l.keep_warm_until - interval '60 s',
+                             s.last_activity_at + interval '1 s') END) AS keep_until
       FROM k
       JOIN session s ON s.tenant = k.tenant AND s.id = $3
       JOIN lease l ON l.session_id = s.id
       LEFT JOIN sandbox b ON b.id = s.sandbox_id AND b.state <> 'absent'
-       AND b.host NOT IN ('', $11)
 )
 SELECT (SELECT scope FROM k) AS scope, s.state, s.lease, s.generation, s.exposed,
        (SELECT tenant FROM k) AS tenant, s.key_id, s.user_id, s.elsewhere, s.frozen,
        s.nameless,
+       CASE WHEN s.counts AND NOT s.first AND NOT s.due AND s.here AND s.exposed IS NOT FALSE
+            THEN ms_between(clock_timestamp(), least(s.keep_until,
+                CASE WHEN s.exposed THEN (SELECT expires_at FROM port
+                     WHERE session_id = s.id AND port = nullif($7, '')::int) END)) END AS keep_ms,
        CASE WHEN s.counts AND s.first AND NOT s.due AND s.exposed IS NOT FALSE
             THEN 'gate:' || s.key_id || '/' || s.user_id END AS first_by
   FROM (SELECT 1) one LEFT JOIN s ON true
@@ -99,23 +111,30 @@ SELECT id, 'name', 'given', $4, $3, jsonb_build_object('name', $2) FROM s;
 -- name: auth_preview
 -- params: session_id, port, token_hash, write_every_seconds, probe, trace_id, host
 -- No row: no such port.  token_hash is compared once more by the caller.
--- elsewhere, first_by: as in auth_session.
+-- elsewhere, keep_ms, first_by: as in auth_session.
 SELECT p.token_hash, s.state, l.state AS lease, l.generation, s.wake_on_preview, s.tenant,
-       coalesce(s.name, '') AS name, b.host AS elsewhere,
+       coalesce(s.name, '') AS name,
+       CASE WHEN b.host NOT IN ('', $7) THEN b.host END AS elsewhere,
        s.state = 'ready' AND s.reason IS NOT DISTINCT FROM 'disk_low' AS frozen, p.host,
+       CASE WHEN c.counts AND NOT c.due AND l.accepted_generation >= l.generation AND b.host = $7
+            THEN ms_between(clock_timestamp(), least(p.expires_at,
+                s.last_activity_at + make_interval(secs => $4::int),
+                CASE WHEN l.keep_warm_until IS NOT NULL
+                     THEN greatest(l.keep_warm_until - interval '60 s',
+                              s.last_activity_at + interval '1 s') END)) END AS keep_ms,
        CASE WHEN c.counts AND NOT c.due AND l.accepted_generation < l.generation
             THEN 'gate' END AS first_by
   FROM port p
   JOIN session s ON s.id = p.session_id
   JOIN lease l ON l.session_id = p.session_id
-  LEFT JOIN sandbox b ON b.id = s.sandbox_id AND b.state <> 'absent' AND b.host NOT IN ('', $7)
+  LEFT JOIN sandbox b ON b.id = s.sandbox_id AND b.state <> 'absent'
  CROSS JOIN LATERAL (SELECT
            s.state = 'ready' AND s.reason IS DISTINCT FROM 'disk_low'
            AND l.state = 'owns_wrapper' AND p.token_hash = $3 AND NOT $5::boolean
-           AND b.id IS NULL AS counts,
+           AND coalesce(b.host IN ('', $7), true) AS counts,
            s.last_activity_at < clock_timestamp() - make_interval(secs => $4::int)
            OR l.startup_deadline IS NOT NULL
-           OR l.keep_warm_until < clock_timestamp() + interval '60 s'
+           OR (l.keep_warm_until < clock_timestamp() + interval '60 s') IS TRUE
               AND s.last_activity_at < clock_timestamp() - interval '1 s' AS due) c
  WHERE p.session_id = $1 AND p.port = $2::int
    AND (p.expires_at IS NULL OR p.expires_at > clock_timestamp()) AND p.closing_at IS NULL
@@ -127,6 +146,21 @@ SELECT p.token_hash, s.state, l.state AS lease, l.generation, s.wake_on_preview,
 -- Records the first call of a generation, after its answer.  Without waiting for the
 -- disk: if the machine dies, the next call is recorded as the first.
 SELECT set_config('synchronous_commit', 'off', true), session_accepted($1, $2::bigint, $3, $4);
+
+-- name: auth_told
+-- params:
+-- A row: the database tells of every change that ends a right, as this program expects.
+-- The schema may be older or newer than the program, and a trigger may be disabled.
+SELECT 1 AS yes
+  FROM pg_trigger
+ WHERE tgrelid = ANY ('{session,lease,port,api_key,sandbox}'::regclass[])
+   AND starts_with(tgname, 'auth_') AND tgenabled IN ('O', 'A')
+HAVING count(*) = 9;
+
+-- name: auth_listens
+-- params:
+-- A row: this connection listens.
+SELECT FROM pg_listening_channels() c WHERE c = 'sandlease_auth';
 
 -- name: login_create
 -- params: hash, key_id, seconds

@@ -46,6 +46,7 @@ SQL_FUNCTIONS = \
 	sql/functions/artifact.sql \
 	sql/functions/audit.sql \
 	sql/functions/audit_add.sql \
+	sql/functions/auth_ended.sql \
 	sql/functions/disk.sql \
 	sql/functions/egress.sql \
 	sql/functions/event.sql \

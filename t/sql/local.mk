@@ -5,6 +5,7 @@ EXTRA_DIST += \
 	t/lib/pg.sh \
 	t/sql/artifact.t \
 	t/sql/auth.t \
+	t/sql/auth_ended.t \
 	t/sql/disk.t \
 	t/sql/execution.t \
 	t/sql/history.t \

@@ -388,5 +388,24 @@ mutant "files are forgotten before their time" artifact.t statements/artifact.sq
 mutant "changes are not counted" webhook.t functions/quota.sql \
 	's/IF v_turn > v_at \+ c_most \* c_pause THEN/IF false THEN/'
 
+mutant "a token that is replaced is not told" auth_ended.t functions/auth_ended.sql \
+	's/OR NEW.token_hash <> OLD.token_hash//'
+mutant "a frozen session is not told" auth_ended.t functions/auth_ended.sql \
+	's/OR NEW.reason IS DISTINCT FROM OLD.reason//'
+mutant "a new generation is not told" auth_ended.t functions/auth_ended.sql \
+	's/OR NEW.generation <> OLD.generation//'
+mutant "a sandbox that is gone is not told" auth_ended.t functions/auth_ended.sql \
+	"s/NEW.state = 'absent' OR NEW.host/NEW.host/"
+mutant "an earlier sleep is not told" auth_ended.t functions/auth_ended.sql \
+	's/OR NEW.keep_warm_until < OLD.keep_warm_until//'
+mutant "a create is told" auth_ended.t functions/auth_ended.sql \
+	"s/WHEN \\(OLD.state = 'owns_wrapper'/WHEN (true/;s/OLD.startup_deadline IS NULL AND NEW/NEW/"
+mutant "a port is kept beyond its date" auth_ended.t statements/auth.sql \
+	's/least\(p.expires_at,/least(NULL,/'
+mutant "a key is kept beyond its date" auth_ended.t statements/auth.sql \
+	's/least\(k.expires_at, s/least(s/'
+mutant "a right at any host is kept" auth_ended.t statements/auth.sql \
+	's/AND s.here AND/AND/'
+
 tell_all
 done_testing
