@@ -85,6 +85,67 @@ listen_take(struct store *st, void (*told)(void *ctx, const char *text),
 	return 0;
 }
 
+static int
+refuse_silence(struct store *st, struct err *e)
+{
+	store_disconnect(st);
+	return err_set(e, ERR_UNAVAILABLE, CODE_DATABASE_UNAVAILABLE,
+	    "the database does not answer");
+}
+
+/* Takes what has arrived of an answer; true: it is complete. */
+static bool
+take_answer(PGconn *conn, int *rows)
+{
+	while (PQisBusy(conn) == 0) {
+		PGresult *r = PQgetResult(conn);
+
+		if (r == NULL)
+			return true;
+		if (PQresultStatus(r) == PGRES_TUPLES_OK)
+			*rows = PQntuples(r);
+		PQclear(r);
+	}
+	return false;
+}
+
+int
+listen_prove(struct store *st, enum stmt stmt, int64_t deadline_ms,
+    void (*told)(void *ctx, const char *text), void *ctx, struct err *e)
+{
+	PGconn *conn = store_conn_peek(st);
+	struct pollfd p = { .events = POLLIN };
+	int rows = 0;
+
+	if (conn == NULL)
+		return store_conn_lost(st, e);
+	if (store_prepare(st, stmt, e) < 0)
+		return -1;
+	if (PQsendQueryPrepared(conn, store_stmt_name(stmt), 0, NULL, NULL,
+		NULL, 0) == 0)
+		return store_conn_lost(st, e);
+	p.fd = PQsocket(conn);
+	for (;;) {
+		bool answered;
+
+		if (PQconsumeInput(conn) == 0)
+			return store_conn_lost(st, e);
+		answered = take_answer(conn, &rows);
+		if (listen_take(st, told, ctx, e) < 0)
+			return -1;
+		if (answered)
+			break;
+		if (clock_left_ms(deadline_ms) == 0)
+			return refuse_silence(st, e);
+		(void)poll(&p, 1, clock_left_ms(deadline_ms));
+	}
+	if (rows > 0)
+		return 0;
+	store_disconnect(st);
+	return err_set(e, ERR_UNAVAILABLE, CODE_DATABASE_UNAVAILABLE,
+	    "the connection to the database does not listen any more");
+}
+
 void
 listen_end(struct store *st)
 {

@@ -36,6 +36,17 @@ int listen_fd(struct store *st);
 int listen_take(struct store *st, void (*told)(void *ctx, const char *text),
     void *ctx, struct err *e) MUST_CHECK;
 
+/*
+ * Proves that the connection still listens: `stmt`, which has no parameters,
+ * must answer a row before deadline_ms.  `told` gets what arrives meanwhile.  The
+ * server sends what other connections have notified before it says that the
+ * statement is done, so whatever was committed before this call has been told
+ * when it returns 0.
+ */
+int listen_prove(struct store *st, enum stmt stmt, int64_t deadline_ms,
+    void (*told)(void *ctx, const char *text), void *ctx, struct err *e)
+    MUST_CHECK;
+
 /* Best effort: if UNLISTEN fails, the connection is closed. */
 void listen_end(struct store *st);
 

@@ -455,8 +455,8 @@ store_conn_lost(struct store *st, struct err *e)
 	return fail_unavailable(st, e);
 }
 
-static int
-prepare(struct store *st, enum stmt stmt, struct err *e)
+int
+store_prepare(struct store *st, enum stmt stmt, struct err *e)
 {
 	const struct stmt_row *s = &STATEMENTS[stmt];
 
@@ -478,7 +478,7 @@ store_run(struct store *st, enum stmt stmt, const char *const *params,
 
 	if (count != s->params)
 		abort();
-	if (ensure_connected(st, e) < 0 || prepare(st, stmt, e) < 0)
+	if (ensure_connected(st, e) < 0 || store_prepare(st, stmt, e) < 0)
 		return -1;
 	/* params[0] is STORE_RUN's NULL: C has no empty arrays */
 	if (check_result(st,
