@@ -13,8 +13,10 @@
 
 enum pool { POOL_API, POOL_READ, POOL_AUTH, POOL_STREAM, POOL__MAX };
 
-struct route;     /* see web/router.h */
-struct org_share; /* which org holds which worker; see org_share.h */
+struct route;       /* see web/router.h */
+struct org_share;   /* which org holds which worker; see org_share.h */
+struct auth_cache;  /* see gate/auth_cache.h */
+struct revocations; /* see gate/revocations.h */
 
 struct first_work { /* see first_work.h; session "": nothing to write */
 	char session[ID_MAX], generation[24];
@@ -29,8 +31,9 @@ struct app {
 	struct control ctl;
 	bool ctl_open; /* app_control() has opened ctl */
 	struct org_share *share;
-	size_t worker;        /* this worker's index in the share */
-	struct principal who; /* owner of the current call's key */
+	size_t worker;            /* this worker's index in the share */
+	struct auth_cache *cache; /* NULL: none in this pool, or switched off */
+	struct principal who;     /* owner of the current call's key */
 	int64_t hold_ms; /* the current call may wait no longer than this */
 	/*
 	 * The route table in which the current call is looked up.  A handler

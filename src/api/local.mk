@@ -13,9 +13,11 @@ libapi_a_SOURCES = \
 	src/api/gate/access.c src/api/gate/access.h \
 	src/api/gate/audit.c src/api/gate/audit.h \
 	src/api/gate/auth.c src/api/gate/auth.h \
+	src/api/gate/auth_cache.c src/api/gate/auth_cache.h \
 	src/api/gate/first_work.c src/api/gate/first_work.h \
 	src/api/gate/gate.c src/api/gate/gate.h \
 	src/api/gate/refusals.c src/api/gate/refusals.h \
+	src/api/gate/revocations.c src/api/gate/revocations.h \
 	src/api/gate/request.c src/api/gate/request.h \
 	src/api/gate/sandbox_name.c src/api/gate/sandbox_name.h \
 	src/api/gate/ticket.c src/api/gate/ticket.h \
@@ -24,6 +26,7 @@ libapi_a_SOURCES = \
 	src/api/route/openapi.c src/api/route/openapi.h \
 	src/api/route/routes.c src/api/route/routes.h \
 	src/api/serve/follow.c src/api/serve/follow.h \
+	src/api/serve/listener.c src/api/serve/listener.h \
 	src/api/serve/master.c src/api/serve/master.h \
 	src/api/serve/rehearse.c src/api/serve/rehearse.h \
 	src/api/serve/site.c src/api/serve/site.h \

@@ -77,6 +77,7 @@ static const struct setting SETTINGS[] = {
 	INT(api_workers, "16", 1, 256, "workers of the control plane; calls of one org hold at most half of them for long"),
 	INT(read_workers, "4", 1, 256, "workers for GETs and `/v1/health`, which wait for no sandbox that starts or stops"),
 	INT(auth_workers, "4", 1, 256, "workers that answer nginx's `auth_request`"),
+	INT(auth_cache_entries, "4096", 0, 1 << 20, "answers that each of these workers keeps, until something takes the right away; 0: none, every request asks the database"),
 	INT(stream_workers, "2", 1, 64, "processes that event streams pass through"),
 	INT(stream_connections, "4096", 1, 65536, "streams that each of these processes takes; a stream needs two descriptors"),
 	INT(stream_drain_seconds, "60", 0, 86400, "streams stay open for this long after the service is told to stop"),

@@ -50,6 +50,7 @@ struct conf {
 	int64_t api_workers;
 	int64_t read_workers;
 	int64_t auth_workers;
+	int64_t auth_cache_entries;
 	int64_t stream_workers;
 	int64_t stream_connections;
 	int64_t stream_drain_seconds;

@@ -4,6 +4,7 @@ EXTRA_DIST += \
 	%D%/admin.t \
 	%D%/archive.t \
 	%D%/audit.t \
+	%D%/auth_cache.t \
 	%D%/awake.t \
 	%D%/backup.t \
 	%D%/badinput.t \

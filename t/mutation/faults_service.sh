@@ -46,7 +46,7 @@ unit agent/relay_request "a body asks for an upgrade" agent/relay/request.c \
 	's/if \(body != NULL\)/if (false)/' \
 	"what_nginx_says_is_heard_and_nothing_else"
 api api/tickets "a ticket opens what is no socket" api/gate/ticket.c \
-	"s/ \\|\\| !ticket_upgrades\\(c\\) \\|\\|/ ||/;/^ticket_credential/,/^}/s/ticket_purpose\\(c\\)\\[0\\] == '.0'/false/" \
+	"s/ \\|\\| !request_upgrades\\(c\\) \\|\\|/ ||/;/^ticket_credential/,/^}/s/ticket_purpose\\(c\\)\\[0\\] == '.0'/false/" \
 	"it opens nothing but a websocket"
 api api/tenancy "a key that reads writes" api/gate/auth.c \
 	's/reads \|\| reads_by_post\(c\) \? ACCESS_READ : ACCESS_TENANT/ACCESS_READ/' \
@@ -457,3 +457,36 @@ api api/triggers "the run of a trigger is stored in clear" control/trigger_contr
 unit domain/schedule "a step is ignored" domain/schedule.c \
 	's/i \+= step/i += 1/' \
 	"expressions_become_sets"
+api api/auth_cache "a right outlives the proof that it holds" api/gate/revocations.c \
+	's/now_us - asked_us <= REVOCATIONS_FRESH_US/true/' \
+	"a listener that hangs is noticed"
+api api/auth_cache "a revocation that is told is not counted" api/serve/listener.c \
+	's/revocations_end\(page, name\);/(void)name;/' \
+	"whatever takes the right away ends it"
+api api/auth_cache "what was told to nobody is forgotten" api/serve/listener.c \
+	'/revocations_end_all\(page\);/d' \
+	"a connection that is lost is noticed"
+api api/auth_cache "a database without triggers is trusted" api/serve/listener.c \
+	's/ \|\| check_triggers\(store, e\) < 0//' \
+	"without its triggers the database is asked"
+api api/auth_cache "an answer is given to a probe" api/gate/auth.c \
+	's/cache == NULL \|\| request_is_probe\(c\)/cache == NULL/' \
+	"a probe asks the database"
+api api/auth_cache "an answer is given whatever the key may" api/gate/auth.c \
+	's/kept->scope >= needs &&/true \&\&/' \
+	"an answer is for its key and for what the key may"
+api api/auth_cache "an answer hides a name" api/gate/auth.c \
+	's/!\(kept->nameless && sandbox_name_given\(c\)\)/true/' \
+	"a session is named though the answer is kept"
+unit api/auth_cache "what was revoked meanwhile is kept" api/gate/auth_cache.c \
+	'/^auth_cache_keep/,/^}/s/!revocations_unmoved\(a->revocations, &l->stamp\)/false/' \
+	"what_was_revoked_meanwhile_is_not_kept"
+unit api/auth_cache "an answer's time begins when it is kept" api/gate/auth_cache.c \
+	's/n->until_us = l->at_us \+/n->until_us = clock_us() +/' \
+	"it_ends_at_its_date"
+unit api/auth_cache "a key's revocation is not looked at" api/gate/revocations.c \
+	's/key_hash != NULL \? slot_of\(key_hash, REVOCATIONS_KEY_LEN\)/false ? slot_of(key_hash, REVOCATIONS_KEY_LEN)/' \
+	"a_revocation_ends_it"
+unit api/auth_cache "a worker writes to the page" api/gate/revocations.c \
+	's/PROT_READ\) < 0/PROT_READ | PROT_WRITE) < 0/' \
+	"a_process_that_only_reads_cannot_write"

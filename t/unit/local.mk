@@ -28,7 +28,7 @@ UNIT += \
 	t/unit/provider/proc_test t/unit/provider/record_test \
 	t/unit/provider/storage_test t/unit/provider/trash_test \
 	t/unit/control/steps_test \
-	t/unit/api/access_test t/unit/api/answer_test t/unit/api/keys_body_test \
+	t/unit/api/access_test t/unit/api/answer_test t/unit/api/auth_cache_test t/unit/api/keys_body_test \
 	t/unit/api/openapi_test t/unit/api/session_body_test t/unit/api/org_share_test t/unit/api/site_test \
 	t/unit/api/stream_link_test t/unit/api/ticket_test t/unit/api/ws_frames_test t/unit/api/ws_gate_test \
 	t/unit/reaper/plan_test \
@@ -66,6 +66,7 @@ t_unit_egress_resolver_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=ares_init_options
 
 ## their clock is the test's own
 t_unit_agent_tree_end_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_left_ms
+t_unit_api_auth_cache_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_us
 t_unit_api_org_share_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_ms
 t_unit_provider_trash_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_left_ms
 t_unit_control_steps_test_LDFLAGS = $(AM_LDFLAGS) -Wl,--wrap=clock_us

@@ -115,15 +115,21 @@ access_credential(const struct call *c, struct credential *out, struct err *e)
 	return 0;
 }
 
-bool
-access_scope_allows(const char *scope, enum access_level needed)
+enum access_level
+access_scope_parse(const char *scope)
 {
 	enum access_level has = ACCESS_NONE;
 
 	for (enum access_level a = ACCESS_READ; a <= ACCESS_ADMIN; a++)
 		if (str_equal(ACCESS_NAMES[a], scope))
 			has = a;
-	return has >= needed;
+	return has;
+}
+
+bool
+access_scope_allows(const char *scope, enum access_level needed)
+{
+	return access_scope_parse(scope) >= needed;
 }
 
 static int

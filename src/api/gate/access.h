@@ -42,6 +42,9 @@ int access_check(struct call *c, enum access_level needed, struct err *e)
 int access_check_as(struct call *c, const struct credential *k,
     enum access_level needed, struct err *e) MUST_CHECK;
 
+/* The level of a scope's word; ACCESS_NONE: there is no such scope. */
+enum access_level access_scope_parse(const char *scope);
+
 /* Whether a key with this scope may call a route that needs `needed`. */
 bool access_scope_allows(const char *scope, enum access_level needed);
 

@@ -8,6 +8,7 @@
 #include "api/app.h"
 #include "api/gate/access.h"
 #include "api/gate/audit.h"
+#include "api/gate/auth_cache.h"
 #include "api/gate/first_work.h"
 #include "api/gate/request.h"
 #include "api/gate/sandbox_name.h"
@@ -73,16 +74,12 @@ answer_wake(struct call *c, const struct rows *r)
 
 /* The socket's name has the row's generation: an old wrapper gets nothing. */
 static void
-admit(struct call *c, const struct rows *r, const char *port)
+admit(struct call *c, const struct admission *what, const char *port)
 {
-	auto_free char *up = NULL;
-
-	if (deny_elsewhere(c, r))
-		return;
-	up = xasprintf("unix:%s/s/%s.%" PRId64 "%s%s.sock",
+	auto_free char *up = xasprintf("unix:%s/s/%s.%" PRId64 "%s%s.sock",
 	    app_of(c)->conf->run_dir, call_param(c, "SL_SESSION"),
-	    rows_int(r, 0, "generation"), port[0] != '\0' ? "." : "", port);
-	first_work_note(c, r);
+	    what->generation, port[0] != '\0' ? "." : "", port);
+
 	call_header(c, "X-Sandlease-Upstream", up);
 	call_reply_empty(c, 204);
 }
@@ -139,15 +136,14 @@ answer_unready(struct call *c, const struct rows *r)
 static bool
 reads_by_post(const struct call *c)
 {
-	static const char *const ROUTES_THAT_READ[] = { "read", "read/stream",
-		"list-files", "exists" };
-	auto_free char *prefix =
-	    xasprintf("/v1/sessions/%s/api/", call_param(c, "SL_SESSION"));
+	static const char *const ROUTES_THAT_READ[] = { "api/read",
+		"api/read/stream", "api/list-files", "api/exists" };
+	const char *rest = request_rest(c);
 
-	if (!str_equal(c->method, "POST") || !str_starts(c->path, prefix))
+	if (!str_equal(c->method, "POST"))
 		return false;
 	for (size_t i = 0; i < ARRAY_LEN(ROUTES_THAT_READ); i++)
-		if (str_equal(c->path + strlen(prefix), ROUTES_THAT_READ[i]))
+		if (str_equal(rest, ROUTES_THAT_READ[i]))
 			return true;
 	return false;
 }
@@ -183,6 +179,34 @@ raw_path_agrees(const struct call *c)
 	    strchr("/?", uri[strlen(prefix)]) != NULL;
 }
 
+/* ---- answers that are kept */
+
+/*
+ * The answer that was kept for this right; NULL: there is none.  A probe is not
+ * activity, so an answer to a probe says nothing about the next request: probes
+ * go past the cache.
+ */
+static const struct admission *
+find_kept(struct call *c, const struct auth_right *right, struct auth_lookup *l)
+{
+	struct auth_cache *cache = app_of(c)->cache;
+
+	*l = (struct auth_lookup){ .fresh = false };
+	if (cache == NULL || request_is_probe(c))
+		return NULL;
+	return auth_cache_find(cache, right, l);
+}
+
+static void
+keep(struct call *c, const struct auth_right *right,
+    const struct auth_lookup *l, const struct admission *what,
+    const struct rows *r)
+{
+	if (l->fresh && !rows_null(r, 0, "keep_ms"))
+		auth_cache_keep(app_of(c)->cache, right, l, what,
+		    rows_int(r, 0, "keep_ms"));
+}
+
 /* ---- a session */
 
 /*
@@ -195,7 +219,7 @@ raw_path_agrees(const struct call *c)
 static enum err_code
 refuse_cookie(const struct call *c, bool reads)
 {
-	bool opens_socket = ticket_upgrades(c) && ticket_purpose(c)[0] != '\0';
+	bool opens_socket = request_upgrades(c) && ticket_purpose(c)[0] != '\0';
 	struct err e = { 0 };
 
 	if (request_is_proxied(c))
@@ -207,6 +231,42 @@ refuse_cookie(const struct call *c, bool reads)
 	if (!opens_socket && access_own_script(c, &e) < 0)
 		return e.code;
 	return CODE_NONE;
+}
+
+/* Whether the kept answer is one to this request, too. */
+static bool
+session_answer_fits(const struct call *c, const struct admission *kept,
+    enum access_level needs)
+{
+	return kept != NULL && kept->scope >= needs &&
+	    !(kept->nameless && sandbox_name_given(c));
+}
+
+static void
+admit_to_session(struct call *c, const struct admission *what)
+{
+	/* the pool `stream` cuts a stream when its key is revoked */
+	call_header(c, "X-Sandlease-Key", what->by);
+	/* the pool `stream` limits the streams of a tenant */
+	call_header(c, "X-Sandlease-Tenant", what->text);
+	admit(c, what, proxied_port(c));
+}
+
+static void
+admit_by_row(struct call *c, const struct auth_right *right,
+    const struct auth_lookup *l, const struct rows *r)
+{
+	struct admission what = { .generation = rows_int(r, 0, "generation"),
+		.scope = access_scope_parse(rows_text(r, 0, "scope")),
+		.nameless = rows_bool(r, 0, "nameless"),
+		.by = rows_text(r, 0, "key_id"),
+		.text = rows_text(r, 0, "tenant") };
+
+	if (deny_elsewhere(c, r))
+		return;
+	keep(c, right, l, &what, r);
+	first_work_note(c, r);
+	admit_to_session(c, &what);
 }
 
 void
@@ -221,7 +281,12 @@ auth_session(struct call *c)
 	enum access_level needs =
 	    reads || reads_by_post(c) ? ACCESS_READ : ACCESS_TENANT;
 	enum err_code why = CODE_NONE;
+	const struct admission *kept = NULL;
+	struct auth_lookup looked = { .fresh = false };
 	struct credential k;
+	struct auth_right right = { .session = id,
+		.port = proxied_port(c),
+		.hash = k.hash };
 	struct err e = { 0 };
 	char every[24];
 
@@ -236,12 +301,19 @@ auth_session(struct call *c)
 		deny(c, refuse_cookie(c, reads));
 		return;
 	}
+	/* a ticket is for one request; a cookie may end with its login */
+	if (k.kind == CREDENTIAL_KEY && path_agrees)
+		kept = find_kept(c, &right, &looked);
+	if (session_answer_fits(c, kept, needs)) {
+		admit_to_session(c, kept);
+		return;
+	}
 	snprintf(every, sizeof(every), "%" PRId64,
 	    app->conf->activity_write_seconds);
 	if (STORE_RUN(app->store, STMT_AUTH_SESSION, &r, &e, k.hash,
 		CREDENTIAL_NAMES[k.kind], id, every,
 		request_is_probe(c) || !path_agrees ? "true" : "false",
-		c->trace_id, proxied_port(c), purpose, c->request_id,
+		c->trace_id, right.port, purpose, c->request_id,
 		ACCESS_NAMES[needs], app->conf->host_name) < 0)
 		answer_unavailable(c, &e);
 	else if (rows_null(r, 0, "scope"))
@@ -259,31 +331,27 @@ auth_session(struct call *c)
 	else if (!request_is_probe(c) &&
 	    (why = sandbox_name_give(c, r)) != CODE_NONE)
 		deny(c, why);
-	else if (has_wrapper(r)) {
-		/* the pool `stream` cuts a stream when its key is revoked */
-		call_header(c, "X-Sandlease-Key", rows_text(r, 0, "key_id"));
-		/* the pool `stream` limits the streams of a tenant */
-		call_header(c, "X-Sandlease-Tenant", rows_text(r, 0, "tenant"));
-		admit(c, r, proxied_port(c));
-	} else
+	else if (has_wrapper(r))
+		admit_by_row(c, &right, &looked, r);
+	else
 		answer_unready(c, r);
 }
 
 /* ---- a preview */
 
-int
-auth_read_preview(struct call *c, struct rows **r, struct err *e)
+/* Reads the row of a preview's port; `hash` is that of the token in its URL. */
+static int
+read_preview(struct call *c, const char *hash, struct rows **r, struct err *e)
 {
 	struct app *app = app_of(c);
 	const char *id = call_param(c, "SL_SESSION");
 	const char *port = call_param(c, "SL_PORT");
-	char hash[TOKEN_HASH_HEX_MAX], every[24];
+	char every[24];
 	int64_t n;
 
 	if (!str_to_int(port, 1, 65535, &n))
 		return err_set(e, ERR_NOT_FOUND, CODE_INVALID_TOKEN,
 		    "bad port");
-	token_hash(call_param(c, "SL_TOKEN"), hash);
 	snprintf(every, sizeof(every), "%" PRId64,
 	    app->conf->activity_write_seconds);
 	if (STORE_RUN(app->store, STMT_AUTH_PREVIEW, r, e, id, port, hash,
@@ -299,6 +367,15 @@ auth_read_preview(struct call *c, struct rows **r, struct err *e)
 	return 0;
 }
 
+int
+auth_read_preview(struct call *c, struct rows **r, struct err *e)
+{
+	char hash[TOKEN_HASH_HEX_MAX];
+
+	token_hash(call_param(c, "SL_TOKEN"), hash);
+	return read_preview(c, hash, r, e);
+}
+
 static bool
 can_wake(const struct rows *r)
 {
@@ -307,28 +384,59 @@ can_wake(const struct rows *r)
 	return s != SESSION_FAILED && s != SESSION_LOST;
 }
 
-void
-auth_preview(struct call *c)
+static void
+tell_preview(struct call *c, const struct admission *what)
 {
-	auto_rows struct rows *r = NULL;
-	struct err e = { 0 };
+	call_header(c, "X-Sandlease-Name", what->text);
+	call_header(c, "X-Sandlease-Host", what->by);
+}
 
-	if (auth_read_preview(c, &r, &e) < 0) {
-		if (e.kind == ERR_NOT_FOUND)
-			deny(c, CODE_INVALID_TOKEN);
-		else
-			answer_unavailable(c, &e);
-		return;
-	}
-	call_header(c, "X-Sandlease-Name", rows_text(r, 0, "name"));
-	call_header(c, "X-Sandlease-Host", rows_text(r, 0, "host"));
+static void
+answer_preview(struct call *c, const struct auth_right *right,
+    const struct auth_lookup *l, const struct rows *r)
+{
+	struct admission what = { .generation = rows_int(r, 0, "generation"),
+		.by = rows_text(r, 0, "host"),
+		.text = rows_text(r, 0, "name") };
+
+	tell_preview(c, &what);
 	if (rows_bool(r, 0, "frozen"))
 		deny(c, CODE_SESSION_FROZEN);
-	else if (has_wrapper(r))
-		admit(c, r, call_param(c, "SL_PORT"));
-	else if (rows_bool(r, 0, "wake_on_preview") && !request_is_probe(c) &&
+	else if (has_wrapper(r)) {
+		if (deny_elsewhere(c, r))
+			return;
+		keep(c, right, l, &what, r);
+		first_work_note(c, r);
+		admit(c, &what, right->port);
+	} else if (rows_bool(r, 0, "wake_on_preview") && !request_is_probe(c) &&
 	    can_wake(r))
 		answer_wake(c, r);
 	else
 		deny(c, CODE_STALE_PREVIEW_URL);
+}
+
+void
+auth_preview(struct call *c)
+{
+	char hash[TOKEN_HASH_HEX_MAX];
+	struct auth_right right = { .session = call_param(c, "SL_SESSION"),
+		.port = call_param(c, "SL_PORT"),
+		.hash = hash,
+		.preview = true };
+	struct auth_lookup looked;
+	const struct admission *kept;
+	auto_rows struct rows *r = NULL;
+	struct err e = { 0 };
+
+	token_hash(call_param(c, "SL_TOKEN"), hash);
+	kept = find_kept(c, &right, &looked);
+	if (kept != NULL) {
+		tell_preview(c, kept);
+		admit(c, kept, right.port);
+	} else if (read_preview(c, hash, &r, &e) == 0)
+		answer_preview(c, &right, &looked, r);
+	else if (e.kind == ERR_NOT_FOUND)
+		deny(c, CODE_INVALID_TOKEN);
+	else
+		answer_unavailable(c, &e);
 }

@@ -22,6 +22,12 @@ sandbox_name_check(const char *field, const char *name, struct err *e)
 	return 0;
 }
 
+bool
+sandbox_name_given(const struct call *c)
+{
+	return call_param(c, "HTTP_X_SANDBOX_NAME")[0] != '\0';
+}
+
 enum err_code
 sandbox_name_give(struct call *c, const struct rows *r)
 {
@@ -29,7 +35,7 @@ sandbox_name_give(struct call *c, const struct rows *r)
 	auto_free char *actor = NULL;
 	struct err e = { 0 };
 
-	if (name[0] == '\0' || !rows_bool(r, 0, "nameless") ||
+	if (!sandbox_name_given(c) || !rows_bool(r, 0, "nameless") ||
 	    !access_scope_allows(rows_text(r, 0, "scope"), ACCESS_TENANT))
 		return CODE_NONE;
 	if (sandbox_name_check("X-Sandbox-Name", name, &e) < 0)

@@ -10,6 +10,9 @@
 int sandbox_name_check(const char *field, const char *name, struct err *e)
     MUST_CHECK;
 
+/* Whether the call has a name for its session. */
+bool sandbox_name_given(const struct call *c);
+
 /*
  * Gives the session of a data-plane call the name in the call's header.  `r` is
  * the row that auth_session() has read.  Nothing changes if the session has a

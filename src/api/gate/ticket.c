@@ -2,8 +2,8 @@
 #include "api/gate/ticket.h"
 
 #include <string.h>
-#include <strings.h>
 
+#include "api/gate/request.h"
 #include "common/mem.h"
 
 const char *const TICKET_NAMES[] = {
@@ -45,20 +45,12 @@ ticket_socket_url(const struct conf *conf, const char *session,
 const char *
 ticket_purpose(const struct call *c)
 {
-	auto_free char *base =
-	    xasprintf("/v1/sessions/%s/", call_param(c, "SL_SESSION"));
+	const char *rest = request_rest(c);
 
-	if (str_starts(c->path, base))
-		for (size_t i = 0; i < ARRAY_LEN(SOCKETS); i++)
-			if (str_equal(c->path + strlen(base), SOCKETS[i].path))
-				return TICKET_NAMES[SOCKETS[i].what];
+	for (size_t i = 0; i < ARRAY_LEN(SOCKETS); i++)
+		if (str_equal(rest, SOCKETS[i].path))
+			return TICKET_NAMES[SOCKETS[i].what];
 	return "";
-}
-
-bool
-ticket_upgrades(const struct call *c)
-{
-	return strcasecmp(call_param(c, "HTTP_UPGRADE"), "websocket") == 0;
 }
 
 int
@@ -70,7 +62,7 @@ ticket_credential(const struct call *c, struct credential *out, struct err *e)
 		return -1;
 	/* a plain GET of the URL, such as a link preview makes, must not use up
 	 * the ticket */
-	if (ticket[0] == '\0' || !ticket_upgrades(c) ||
+	if (ticket[0] == '\0' || !request_upgrades(c) ||
 	    ticket_purpose(c)[0] == '\0')
 		return 0;
 	if ((out->given && out->kind == CREDENTIAL_KEY) ||

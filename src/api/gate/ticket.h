@@ -28,9 +28,6 @@ char *ticket_socket_url(const struct conf *conf, const char *session,
 /* The purpose that opens the call's path; "": no ticket does. */
 const char *ticket_purpose(const struct call *c);
 
-/* Whether the call is the handshake of a WebSocket. */
-bool ticket_upgrades(const struct call *c);
-
 /*
  * As access_credential(), for the data plane.  A WebSocket's ticket takes
  * precedence over the cookie, which a browser sends with every request.  A

@@ -12,8 +12,10 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "api/gate/revocations.h"
 #include "api/org_share.h"
 #include "api/serve/disk_watch.h"
+#include "api/serve/listener.h"
 #include "api/serve/starts.h"
 #include "api/serve/warm.h"
 #include "api/serve/webhooks.h"
@@ -43,12 +45,14 @@ static const char *const POOL_NAMES[POOL__MAX] = { [POOL_API] = "api",
 /* Processes of which the master runs one each, beside the pools. */
 static const struct task {
 	const char *name;
-	int (*run)(const struct conf *conf);
+	enum pool pool; /* runs where this pool is served */
+	int (*run)(const struct conf *conf); /* NULL: the listener */
 } TASKS[] = {
-	{ "watch", watch_run },
-	{ "starts", starts_run },
-	{ "webhooks", webhooks_run },
-	{ "warm", warm_run },
+	{ "watch", POOL_API, watch_run },
+	{ "starts", POOL_API, starts_run },
+	{ "webhooks", POOL_API, webhooks_run },
+	{ "warm", POOL_API, warm_run },
+	{ "listener", POOL_AUTH, NULL },
 };
 
 struct child {
@@ -63,6 +67,7 @@ struct master {
 	const struct conf *conf;
 	int listen_fd[POOL__MAX];
 	struct org_share *share[POOL__MAX]; /* NULL: a pool without shares */
+	struct revocations *revocations;    /* for the pool `auth` */
 	struct child *children;
 	size_t count;
 };
@@ -153,11 +158,13 @@ start_child(struct master *m, struct child *ch)
 		_exit(EXIT_FAILURE);
 	close_others(m, ch);
 	if (ch->task != NULL)
-		exit(ch->task->run(m->conf));
+		exit(ch->task->run != NULL
+			? ch->task->run(m->conf)
+			: listener_run(m->conf, m->revocations));
 	if (ch->pool == POOL_STREAM)
 		exit(stream_run(m->conf, m->listen_fd[ch->pool]));
 	exit(worker_run(m->conf, ch->pool, m->listen_fd[ch->pool],
-	    m->share[ch->pool], ch->number));
+	    m->share[ch->pool], m->revocations, ch->number));
 }
 
 static void
@@ -263,6 +270,14 @@ stop_children(struct master *m, const sigset_t *set)
 	signal_all(m, SIGKILL);
 }
 
+/* A task runs where its pool is served; the listener only for a cache. */
+static bool
+is_wanted(const struct master *m, const struct task *t)
+{
+	return m->listen_fd[t->pool] >= 0 &&
+	    (t->run != NULL || m->conf->auth_cache_entries > 0);
+}
+
 static void
 plan_children(struct master *m)
 {
@@ -280,11 +295,13 @@ plan_children(struct master *m)
 		     i++)
 			m->children[m->count++] =
 			    (struct child){ .pool = (enum pool)p, .number = i };
-	for (size_t i = 0; m->listen_fd[POOL_API] >= 0 && i < ARRAY_LEN(TASKS);
-	     i++)
-		m->children[m->count++] = (struct child){ .task = &TASKS[i] };
+	for (size_t i = 0; i < ARRAY_LEN(TASKS); i++)
+		if (is_wanted(m, &TASKS[i]))
+			m->children[m->count++] =
+			    (struct child){ .task = &TASKS[i] };
 	m->share[POOL_API] = org_share_new((size_t)sizes[POOL_API]);
 	m->share[POOL_READ] = org_share_new((size_t)sizes[POOL_READ]);
+	m->revocations = revocations_new();
 }
 
 static const struct store_options STORE_OPTIONS = { "sandlease-api", 5000 };

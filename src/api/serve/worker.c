@@ -5,6 +5,7 @@
 
 #include "api/child.h"
 #include "api/gate/audit.h"
+#include "api/gate/auth_cache.h"
 #include "api/gate/first_work.h"
 #include "api/org_share.h"
 #include "api/route/dispatch.h"
@@ -19,9 +20,19 @@ static const struct store_options POOL_OPTIONS[POOL__MAX] = {
 	[POOL_AUTH] = { "sandlease-auth", 1000 },
 };
 
+/* The cache of a worker of the pool `auth`, which only reads the page. */
+static struct auth_cache *
+make_cache(const struct conf *conf, struct revocations *r)
+{
+	revocations_protect(r);
+	if (conf->auth_cache_entries == 0)
+		return NULL;
+	return auth_cache_new((size_t)conf->auth_cache_entries, r);
+}
+
 int
 worker_run(const struct conf *conf, enum pool pool, int listen_fd,
-    struct org_share *share, size_t number)
+    struct org_share *share, struct revocations *r, size_t number)
 {
 	struct app app = { .conf = conf,
 		.pool = pool,
@@ -37,6 +48,8 @@ worker_run(const struct conf *conf, enum pool pool, int listen_fd,
 	}
 	app.store = store_new(conf->database, &POOL_OPTIONS[pool]);
 	store_limits(app.store, conf);
+	if (pool == POOL_AUTH)
+		app.cache = make_cache(conf, r);
 	rehearse(&app);
 	server = server_new(listen_fd);
 	while (!*stopping) {
@@ -55,6 +68,7 @@ worker_run(const struct conf *conf, enum pool pool, int listen_fd,
 	}
 	server_free(server);
 	control_forget_started(&app.ctl);
+	auth_cache_free(app.cache);
 	store_free(app.store);
 	return EXIT_SUCCESS;
 }

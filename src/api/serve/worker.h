@@ -6,9 +6,12 @@
 
 #include "api/app.h"
 
-/* Serves descriptor `listen_fd` until SIGTERM; returns the exit status. */
+/*
+ * Serves descriptor `listen_fd` until SIGTERM; returns the exit status.  `r`:
+ * revocations, for the pool `auth`.
+ */
 int worker_run(const struct conf *conf, enum pool pool, int listen_fd,
-    struct org_share *share, size_t number);
+    struct org_share *share, struct revocations *r, size_t number);
 
 /* Serves one request as a plain CGI program; returns the exit status. */
 int worker_cgi(const struct conf *conf);
