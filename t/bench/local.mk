@@ -25,6 +25,9 @@ bench-programs: $(BENCH)
 .PHONY: bench-programs
 
 EXTRA_DIST += \
+	t/bench/auth.lua \
+	t/bench/auth.py \
+	t/bench/auth.sh \
 	t/bench/bwrap-at-gate \
 	t/bench/measure.sh \
 	t/bench/executions.py \

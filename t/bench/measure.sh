@@ -5,10 +5,8 @@
 # Each function adds its figures to $FIGURES; its status says whether it could
 # be run.  All are bounded in count and time.
 
-# WARM_COUNT: PostgreSQL plans a statement anew the first five times, in each worker.
 readonly WARM_COUNT=240 IDLE_COUNT=20 IDLE_SECONDS=3
-readonly RATE_ROUNDS=9 RATE_SECONDS=1 RATE_CONNECTIONS=16
-readonly HANG_COUNT=8 PING_COUNT=1000 PREVIEW_PORT=8000
+readonly HANG_COUNT=8 PING_COUNT=1000
 
 figure() { # NAME VALUE UNIT [AIM [NOTE]]
 	printf '%s\t%s\t%s\t%s\t%s\n' "$1" "$2" "$3" "${4:-}" "${5:-}" >>"$FIGURES"
@@ -93,44 +91,7 @@ idle_memory() {
 both_memories() { worker_memory && idle_memory; }
 memory() { with_sessions both_memories "$IDLE_COUNT" 1; }
 
-# ---- preview authorisation, against a worker that does nothing
-
-noop_start() {
-	local auth_workers
-	auth_workers=$(as "$SVC_USER" "$(stack_program sandlease-api)" \
-		--config "$(stack_conf_file)" --print | sed -n 's/^auth_workers *= *//p')
-	install -m 755 "$STACK_BUILD/t/bench/noop" "$(stack_program noop)" &&
-		daemon_start noop "$SVC_USER" "$(stack_program noop)" \
-			"$STACK_RUN/run/noop.sock" "$auth_workers" &&
-		daemon_wait noop 5 test -S "$STACK_RUN/run/noop.sock"
-}
-noop_stop() { daemon_stop noop TERM 5; }
-
-# bench_server SESSION TOKEN: two locations of the same nginx that differ only
-# in the program that nginx asks for authorisation.
-bench_server() {
-	local name
-	printf 'server {\n\tlisten 127.0.0.1:%s;\n\taccess_log off;\n' "$BENCH_PORT"
-	for name in auth noop; do
-		cat <<-EOT
-			location = /$name {
-				fastcgi_pass unix:$STACK_RUN/run/$name.sock;
-				include $STACK_STATE/nginx/conf/worker.params;
-				include $STACK_STATE/nginx/conf/auth.params;
-				fastcgi_param SL_ROUTE auth-preview;
-				fastcgi_param SL_SESSION $1;
-				fastcgi_param SL_PORT $PREVIEW_PORT;
-				fastcgi_param SL_TOKEN $2;
-				fastcgi_param SL_PATH /;
-			}
-		EOT
-	done
-	printf '}\n'
-}
-
-bench_answers() {
-	[ "$(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$BENCH_PORT/$1")" = 204 ]
-}
+# ---- another server of the same nginx
 
 nginx_add_server() { # TEXT COMMAND...: added once the command succeeds
 	local dir=$STACK_STATE/nginx/conf
@@ -140,53 +101,6 @@ nginx_add_server() { # TEXT COMMAND...: added once the command succeeds
 		quiet nginx-test as "$WEB_USER" "${NGINX[@]}" -t || return 1
 	daemon_signal HUP nginx
 	wait_for 5 "${@:2}"
-}
-
-both_answer() { bench_answers auth && bench_answers noop; }
-
-# rate auth|noop: requests a second, or nothing when a request was refused.
-rate() {
-	wrk -t1 -c"$RATE_CONNECTIONS" -d"${RATE_SECONDS}s" "http://127.0.0.1:$BENCH_PORT/$1" |
-		awk '/^Requests\/sec:/ { rate = $2 } /Non-2xx|Socket errors/ { bad = 1 }
-			END { if (bad || rate <= 0) exit 1; print rate }'
-}
-
-# middle COLUMN: the median of the rounds.
-middle() {
-	awk -v c="$1" '{ print $c }' "$BENCH/rates" | sort -n | sed -n "$(((RATE_ROUNDS + 1) / 2))p"
-}
-
-# Measures in turns, so that other load on the machine slows both alike.
-rates() {
-	local i auth noop
-	rate auth >/dev/null && rate noop >/dev/null || return 1
-	for ((i = 0; i < RATE_ROUNDS; i++)); do
-		auth=$(rate auth) && noop=$(rate noop) || return 1
-		awk -v a="$auth" -v n="$noop" 'BEGIN { printf "%.0f %.0f %.3f\n", a, n, a / n }'
-	done >"$BENCH/rates"
-	figure "preview auth" "$(middle 1)" "/s"
-	figure "no-op FastCGI" "$(middle 2)" "/s"
-	figure "preview auth / no-op" "$(middle 3)" "" ">= 0.4" \
-		"middle of $(awk '{ print $3 }' "$BENCH/rates" | sort -n | xargs)"
-}
-
-preview_rates() {
-	local session url token
-	read -r session <"$BENCH/ids"
-	url=$(curl -fsS -H "Authorization: Bearer $SANDLEASE_API_KEY" \
-		-H 'Content-Type: application/json' -d "{\"port\":$PREVIEW_PORT}" \
-		"$SANDLEASE_URL/v1/sessions/$session/ports") || return 1
-	token=$(sed -nE "s/.*$PREVIEW_PORT-$session-([a-z2-7]{26}).*/\1/p" <<<"$url")
-	[ -n "$token" ] || return 1
-	BENCH_PORT=$(stack_free_port)
-	noop_start && nginx_add_server "$(bench_server "$session" "$token")" both_answer && rates
-}
-
-preview() {
-	local status=0
-	with_sessions preview_rates 1 1 || status=1
-	noop_stop
-	return "$status"
 }
 
 # ---- a data-plane request while every worker hangs in a create

@@ -4,7 +4,8 @@
  *   noop SOCKET PROCESSES
  *
  * Uses the same library, the same backlog and as many processes as the pool it
- * is compared with; each process answers every request with 204.
+ * is compared with; each process answers every request with 204 and as many
+ * headers, of the same lengths, as that pool sends for a preview.
  */
 #include <fcgiapp.h>
 #include <signal.h>
@@ -17,6 +18,14 @@
 
 #include "common/str.h"
 
+static const char ANSWER[] =
+    "Status: 204 No Content\r\n"
+    "X-Request-Id: 0123456789abcdef0123456789abcdef\r\n"
+    "X-Sandlease-Name: \r\n"
+    "X-Sandlease-Host: localhost\r\n"
+    "X-Sandlease-Upstream: unix:/run/sandlease/s/0123456789abcdefghij.1.8000.sock\r\n"
+    "\r\n";
+
 enum { BACKLOG = 4096, PROCESSES_MAX = 256 };
 
 static void
@@ -26,7 +35,7 @@ serve(int listen_fd)
 
 	FCGX_InitRequest(&r, listen_fd, 0);
 	while (FCGX_Accept_r(&r) == 0) {
-		FCGX_PutS("Status: 204\r\n\r\n", r.out);
+		FCGX_PutS(ANSWER, r.out);
 		FCGX_Finish_r(&r);
 	}
 }
