@@ -72,6 +72,13 @@ listen_fd(struct store *st)
 	return conn != NULL ? PQsocket(conn) : -1;
 }
 
+static void
+pass_on(PGconn *conn, void (*told)(void *ctx, const char *text), void *ctx)
+{
+	for (PGnotify *n; (n = PQnotifies(conn)) != NULL; PQfreemem(n))
+		told(ctx, n->extra);
+}
+
 int
 listen_take(struct store *st, void (*told)(void *ctx, const char *text),
     void *ctx, struct err *e)
@@ -80,8 +87,7 @@ listen_take(struct store *st, void (*told)(void *ctx, const char *text),
 
 	if (conn == NULL || PQconsumeInput(conn) == 0)
 		return store_conn_lost(st, e);
-	for (PGnotify *n; (n = PQnotifies(conn)) != NULL; PQfreemem(n))
-		told(ctx, n->extra);
+	pass_on(conn, told, ctx);
 	return 0;
 }
 
@@ -131,8 +137,7 @@ listen_prove(struct store *st, enum stmt stmt, int64_t deadline_ms,
 		if (PQconsumeInput(conn) == 0)
 			return store_conn_lost(st, e);
 		answered = take_answer(conn, &rows);
-		if (listen_take(st, told, ctx, e) < 0)
-			return -1;
+		pass_on(conn, told, ctx); /* reads nothing: see poll() below */
 		if (answered)
 			break;
 		if (clock_left_ms(deadline_ms) == 0)
