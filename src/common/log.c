@@ -100,11 +100,21 @@ cut_file_if_large(void)
 		cut_file(st.st_size);
 }
 
+/* As much of the text as there is room for. */
+static void
+copy_cut(char *to, size_t size, const char *from)
+{
+	size_t len = strnlen(from, size - 1);
+
+	memcpy(to, from, len);
+	to[len] = '\0';
+}
+
 void
 log_context(const char *request_id, const char *session_id)
 {
-	snprintf(request, sizeof(request), "%s", request_id);
-	snprintf(session, sizeof(session), "%s", session_id);
+	copy_cut(request, sizeof(request), request_id);
+	copy_cut(session, sizeof(session), session_id);
 }
 
 static void

@@ -364,12 +364,19 @@ void
 call_begin(struct call *c, int status, const char *type)
 {
 	auto_buf struct buf head = { 0 };
+	const char digits[] = { (char)('0' + status / 100),
+		(char)('0' + status / 10 % 10), (char)('0' + status % 10),
+		' ' };
 
 	c->status = status;
-	buf_fmt(&head, "Status: %d %s\r\n", status, reason_of(status));
-	if (type != NULL)
-		buf_fmt(&head, "Content-Type: %s\r\n", type);
-	buf_str(&head, "X-Request-Id: ");
+	buf_str(&head, "Status: ");
+	buf_add(&head, digits, sizeof(digits));
+	buf_str(&head, reason_of(status));
+	if (type != NULL) {
+		buf_str(&head, "\r\nContent-Type: ");
+		buf_str(&head, type);
+	}
+	buf_str(&head, "\r\nX-Request-Id: ");
 	buf_str(&head, c->request_id);
 	buf_str(&head, "\r\n");
 	if (c->headers.len > 0)

@@ -269,22 +269,37 @@ fcgi_cut(void *ctx)
 	(void)!send_all(r->ipcFd, NO_RECORD, sizeof(NO_RECORD));
 }
 
+/* The value in "NAME=value"; NULL: the name is another. */
+static const char *
+value_of(const char *pair, const char *name)
+{
+	while (*name != '\0' && *name == *pair) {
+		name++;
+		pair++;
+	}
+	return *name == '\0' && *pair == '=' ? pair + 1 : NULL;
+}
+
+/* As FCGX_GetParam(), but most names are another from their first byte on. */
 static const char *
 fcgi_param(void *ctx, const char *name)
 {
-	FCGX_Request *r = request_of(ctx);
+	const FCGX_Request *r = request_of(ctx);
+	const char *value = NULL;
 
-	return FCGX_GetParam(name, r->envp);
+	for (char **p = r->envp; *p != NULL && value == NULL; p++)
+		value = value_of(*p, name);
+	return value;
 }
 
 static bool
 fcgi_repeated(void *ctx, const char *name)
 {
 	const FCGX_Request *r = request_of(ctx);
-	size_t len = strlen(name), count = 0;
+	size_t count = 0;
 
 	for (char **p = r->envp; *p != NULL; p++)
-		count += strncmp(*p, name, len) == 0 && (*p)[len] == '=';
+		count += value_of(*p, name) != NULL;
 	return count > 1;
 }
 

@@ -386,7 +386,7 @@ reaper reaper/pass "what is stopped late waits for the next pass" reaper/parts.c
 	's/has_part\(again, t->part\[i\]->after\)/false/' \
 	"what is stopped late in a pass is deleted by the same"
 api api/events "no first work is told" api/gate/first_work.c \
-	's/w.session\[0\] != /w.session[0] == /' \
+	's/w->session\[0\] == /w->session[0] != /' \
 	"the first work of each generation is told once"
 api api/sessions "nobody goes on with a start" api/serve/starts.c \
 	's/^\t\tstart_move_on\(.*/\t\t(void)ctl;/' \

@@ -73,14 +73,18 @@ answer_wake(struct call *c, const struct rows *r)
 }
 
 /* The socket's name has the row's generation: an old wrapper gets nothing. */
-static void
-admit(struct call *c, const struct admission *what, const char *port)
+static char *
+upstream_of(struct call *c, const struct rows *r, const char *port)
 {
-	auto_free char *up = xasprintf("unix:%s/s/%s.%" PRId64 "%s%s.sock",
+	return xasprintf("unix:%s/s/%s.%" PRId64 "%s%s.sock",
 	    app_of(c)->conf->run_dir, call_param(c, "SL_SESSION"),
-	    what->generation, port[0] != '\0' ? "." : "", port);
+	    rows_int(r, 0, "generation"), port[0] != '\0' ? "." : "", port);
+}
 
-	call_header(c, "X-Sandlease-Upstream", up);
+static void
+admit(struct call *c, const struct admission *what)
+{
+	call_header(c, "X-Sandlease-Upstream", what->upstream);
 	call_reply_empty(c, 204);
 }
 
@@ -249,14 +253,15 @@ admit_to_session(struct call *c, const struct admission *what)
 	call_header(c, "X-Sandlease-Key", what->by);
 	/* the pool `stream` limits the streams of a tenant */
 	call_header(c, "X-Sandlease-Tenant", what->text);
-	admit(c, what, proxied_port(c));
+	admit(c, what);
 }
 
 static void
 admit_by_row(struct call *c, const struct auth_right *right,
     const struct auth_lookup *l, const struct rows *r)
 {
-	struct admission what = { .generation = rows_int(r, 0, "generation"),
+	auto_free char *upstream = upstream_of(c, r, right->port);
+	struct admission what = { .upstream = upstream,
 		.scope = access_scope_parse(rows_text(r, 0, "scope")),
 		.nameless = rows_bool(r, 0, "nameless"),
 		.by = rows_text(r, 0, "key_id"),
@@ -395,7 +400,8 @@ static void
 answer_preview(struct call *c, const struct auth_right *right,
     const struct auth_lookup *l, const struct rows *r)
 {
-	struct admission what = { .generation = rows_int(r, 0, "generation"),
+	auto_free char *upstream = upstream_of(c, r, right->port);
+	struct admission what = { .upstream = upstream,
 		.by = rows_text(r, 0, "host"),
 		.text = rows_text(r, 0, "name") };
 
@@ -407,7 +413,7 @@ answer_preview(struct call *c, const struct auth_right *right,
 			return;
 		keep(c, right, l, &what, r);
 		first_work_note(c, r);
-		admit(c, &what, right->port);
+		admit(c, &what);
 	} else if (rows_bool(r, 0, "wake_on_preview") && !request_is_probe(c) &&
 	    can_wake(r))
 		answer_wake(c, r);
@@ -432,7 +438,7 @@ auth_preview(struct call *c)
 	kept = find_kept(c, &right, &looked);
 	if (kept != NULL) {
 		tell_preview(c, kept);
-		admit(c, kept, right.port);
+		admit(c, kept);
 	} else if (read_preview(c, hash, &r, &e) == 0)
 		answer_preview(c, &right, &looked, r);
 	else if (e.kind == ERR_NOT_FOUND)

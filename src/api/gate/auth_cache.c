@@ -8,26 +8,28 @@
 #include "common/mem.h"
 
 enum {
-	WAYS = 4, /* places that a right may have */
+	WAYS = 16, /* places that a right may have; tags of two cache lines */
+	HASH_PART = 16,
 	PORT_MAX = 6,
-	TEXT_MAX = 192 /* an admission with a longer text is not kept */
+	UPSTREAM_MAX = 128, /* "unix:" and the name of a socket */
+	TEXT_MAX = 192      /* an admission with a longer text is not kept */
 };
 
 struct entry {
 	int64_t until_us; /* 0: empty */
-	uint64_t tag;
 	struct revocations_stamp stamp;
 	char session[ID_SESSION_LEN + 1];
 	char port[PORT_MAX];
 	char hash[TOKEN_HASH_HEX_MAX];
 	bool preview;
-	char by[ID_MAX], text[TEXT_MAX];
+	char upstream[UPSTREAM_MAX], by[ID_MAX], text[TEXT_MAX];
 	struct admission what; /* with the texts above */
 };
 
 struct auth_cache {
 	const struct revocations *revocations;
 	size_t sets;
+	uint64_t *tag; /* of each entry; to find it without a look at others */
 	struct entry entry[];
 };
 
@@ -40,53 +42,71 @@ auth_cache_new(size_t entries, const struct revocations *r)
 
 	a->revocations = r;
 	a->sets = sets;
+	a->tag = xcalloc(sets * WAYS, sizeof(*a->tag));
 	return a;
 }
 
 void
 auth_cache_free(struct auth_cache *a)
 {
+	if (a != NULL)
+		free(a->tag);
 	free(a);
 }
 
+/* FNV-1a of at most `len` bytes. */
 static uint64_t
-mix(uint64_t h, const char *text)
+mix(uint64_t h, const char *text, size_t len)
 {
-	for (; *text != '\0'; text++)
-		h = (h ^ (unsigned char)*text) * 1099511628211u; /* FNV-1a */
+	for (size_t i = 0; i < len && text[i] != '\0'; i++)
+		h = (h ^ (unsigned char)text[i]) * 1099511628211u;
 	return h * 1099511628211u;
 }
 
+/* Finds an entry; is_for() then compares all of it. */
 static uint64_t
 tag_of(const struct auth_right *right)
 {
-	return mix(mix(mix(14695981039346656037u + right->preview,
-			   right->session),
-		       right->port),
-	    right->hash);
+	uint64_t h = 14695981039346656037u + right->preview;
+
+	h = mix(h, right->session, ID_SESSION_LEN);
+	h = mix(h, right->port, PORT_MAX);
+	return mix(h, right->hash, HASH_PART);
 }
 
-static struct entry *
-set_of(struct auth_cache *a, uint64_t tag)
+/* The number of the first entry of the right's set. */
+static size_t
+set_of(const struct auth_cache *a, uint64_t tag)
 {
-	return &a->entry[(tag ^ tag >> 32) % a->sets * WAYS];
+	return (tag ^ tag >> 32) % a->sets * WAYS;
 }
 
 static bool
-is_for(const struct entry *n, uint64_t tag, const struct auth_right *right)
+is_for(const struct entry *n, const struct auth_right *right)
 {
-	return n->tag == tag && n->preview == right->preview &&
+	return n->preview == right->preview &&
 	    str_equal(n->session, right->session) &&
 	    str_equal(n->port, right->port) &&
 	    token_equal(n->hash, right->hash);
+}
+
+/* The right's entry, whether it still counts or not; NULL: it has none. */
+static struct entry *
+entry_of(struct auth_cache *a, uint64_t tag, const struct auth_right *right)
+{
+	size_t first = set_of(a, tag);
+
+	for (size_t i = first; i < first + WAYS; i++)
+		if (a->tag[i] == tag && is_for(&a->entry[i], right))
+			return &a->entry[i];
+	return NULL;
 }
 
 const struct admission *
 auth_cache_find(struct auth_cache *a, const struct auth_right *right,
     struct auth_lookup *l)
 {
-	uint64_t tag = tag_of(right);
-	struct entry *set = set_of(a, tag);
+	const struct entry *n;
 
 	l->at_us = clock_us();
 	/* first the time, then the counters: see revocations_prove() */
@@ -95,28 +115,24 @@ auth_cache_find(struct auth_cache *a, const struct auth_right *right,
 	    right->preview ? NULL : right->hash, &l->stamp);
 	if (!l->fresh)
 		return NULL;
-	for (int i = 0; i < WAYS; i++)
-		if (set[i].until_us > l->at_us && is_for(&set[i], tag, right))
-			return revocations_unmoved(a->revocations,
-				   &set[i].stamp)
-			    ? &set[i].what
-			    : NULL;
-	return NULL;
+	n = entry_of(a, tag_of(right), right);
+	if (n == NULL || n->until_us <= l->at_us ||
+	    !revocations_unmoved(a->revocations, &n->stamp))
+		return NULL;
+	return &n->what;
 }
 
-/* The right's own place, or a free one, or the one that ends first. */
+/* A free entry of the right's set, or the one that ends first. */
 static struct entry *
-place_for(struct auth_cache *a, uint64_t tag, const struct auth_right *right)
+make_room(struct auth_cache *a, uint64_t tag)
 {
-	struct entry *set = set_of(a, tag), *best = set;
+	size_t first = set_of(a, tag), best = first;
 
-	for (int i = 0; i < WAYS; i++) {
-		if (is_for(&set[i], tag, right))
-			return &set[i];
-		if (set[i].until_us < best->until_us)
-			best = &set[i];
-	}
-	return best;
+	for (size_t i = first; i < first + WAYS; i++)
+		if (a->entry[i].until_us < a->entry[best].until_us)
+			best = i;
+	a->tag[best] = tag;
+	return &a->entry[best];
 }
 
 void
@@ -129,16 +145,19 @@ auth_cache_keep(struct auth_cache *a, const struct auth_right *right,
 	if (!l->fresh || keep_ms <= 0 ||
 	    !revocations_unmoved(a->revocations, &l->stamp))
 		return;
-	n = place_for(a, tag, right);
-	*n = (struct entry){ .tag = tag,
-		.stamp = l->stamp,
+	n = entry_of(a, tag, right);
+	if (n == NULL)
+		n = make_room(a, tag);
+	*n = (struct entry){ .stamp = l->stamp,
 		.preview = right->preview,
 		.what = *what };
+	n->what.upstream = n->upstream;
 	n->what.by = n->by;
 	n->what.text = n->text;
 	if (str_copy(n->session, sizeof(n->session), right->session) &&
 	    str_copy(n->port, sizeof(n->port), right->port) &&
 	    str_copy(n->hash, sizeof(n->hash), right->hash) &&
+	    str_copy(n->upstream, sizeof(n->upstream), what->upstream) &&
 	    str_copy(n->by, sizeof(n->by), what->by) &&
 	    str_copy(n->text, sizeof(n->text), what->text))
 		n->until_us = l->at_us + keep_ms * 1000;

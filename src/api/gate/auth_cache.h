@@ -20,7 +20,7 @@ struct auth_cache;
 
 /* The answer to a client that may use a session. */
 struct admission {
-	int64_t generation;
+	const char *upstream;    /* the socket, as nginx names it */
 	enum access_level scope; /* of the key; none for a preview */
 	bool nameless;           /* the session may be given a name */
 	const char

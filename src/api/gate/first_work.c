@@ -21,12 +21,13 @@ first_work_note(struct call *c, const struct rows *r)
 void
 first_work_flush(struct app *app)
 {
-	struct first_work w = app->first_work;
+	struct first_work *w = &app->first_work;
 	struct err e = { 0 };
 
-	app->first_work = (struct first_work){ 0 };
-	if (w.session[0] != '\0' &&
-	    STORE_RUN(app->store, STMT_SESSION_ACCEPTED, NULL, &e, w.session,
-		w.generation, w.trace, w.by) < 0)
+	if (w->session[0] == '\0')
+		return;
+	if (STORE_RUN(app->store, STMT_SESSION_ACCEPTED, NULL, &e, w->session,
+		w->generation, w->trace, w->by) < 0)
 		log_err(LOG_WARN, "first_work", &e);
+	w->session[0] = '\0';
 }
