@@ -23,10 +23,10 @@ import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../lib"))
 from procfs import descendants
-from service import sql
+from service import new_key, sql
 
-ROUNDS, SECONDS, WARM_SECONDS, CONNECTIONS = 7, 2, 4, 16
-REVOCATIONS, LOAD_CONNECTIONS, PROBES = int(os.environ.get("AUTH_REVOCATIONS", 250)), 4, 24
+ROUNDS, SECONDS, WARM_SECONDS, CONNECTIONS = 21, 1, 4, 16
+REVOCATIONS, LOAD_CONNECTIONS, PROBES = 250, 4, 24
 HERE = os.path.dirname(os.path.abspath(__file__))
 
 
@@ -118,16 +118,16 @@ def compare(kind, name, aim, port, rights, pids):
                        cost(theirs, {n: pids[n] for n in ("nginx", "noop")})))
     (us, rates), (noop_us, noop_rates) = (zip(*r) for r in zip(*rounds))
     ratios = [sum(n.values()) / sum(o.values()) for o, n in zip(us, noop_us)]
-    figure(name + ", CPU per request",
-           "%.1f" % statistics.median(sum(u.values()) for u in us), "us", "", parts(us))
-    figure("no-op FastCGI, CPU per request",
-           "%.1f" % statistics.median(sum(u.values()) for u in noop_us), "us", "",
-           parts(noop_us))
+    ours, theirs = (statistics.median(sum(u.values()) for u in all_us)
+                    for all_us in (us, noop_us))
+    figure(name + ", CPU per request", "%.1f" % ours, "us", "", parts(us))
+    figure("no-op FastCGI, CPU per request", "%.1f" % theirs, "us", "", parts(noop_us))
     figure(name, "%.0f" % statistics.median(rates), "/s", "",
            "no-op FastCGI %.0f" % statistics.median(noop_rates))
-    figure("no-op / %s, CPU" % name, "%.3f" % statistics.median(ratios), "", aim,
-           "%d sessions; middle of %s" % (len(rights),
-                                          " ".join("%.3f" % r for r in sorted(ratios))))
+    quarters = statistics.quantiles(ratios, n=4)
+    figure("no-op / %s, CPU" % name, "%.3f" % (theirs / ours), "", aim,
+           "%d sessions; of %d pairs half are from %.3f to %.3f" % (
+               len(rights), ROUNDS, quarters[0], quarters[2]))
 
 
 # ---- a revocation, from its commit to the last request that still passed
@@ -180,7 +180,6 @@ def revoke_once(client, kind, session, token, key_hash):
 
 def revocations(port, rights):
     """Under load, with sessions that the load does not touch."""
-    from service import new_key
     key = new_key("demo", "bench")
     key_hash, client = hash_of(key), Client(port, key)
     load = Load(port, "auth", "preview", rights[100:])

@@ -8,11 +8,13 @@
 
 readonly AUTH_SESSIONS=1000 AUTH_PORT=8000
 
+# In the cgroup of the pool it is compared with: the kernel counts the memory of
+# sockets, and a peer in another cgroup costs nginx and the worker more.
 noop_start() {
 	local auth_workers
 	auth_workers=$(setting_of auth_workers)
 	install -m 755 "$STACK_BUILD/t/bench/noop" "$(stack_program noop)" &&
-		daemon_start noop "$SVC_USER" "$(stack_program noop)" \
+		DAEMON_CGROUP=cgroup_enter daemon_start noop "$SVC_USER" "$(stack_program noop)" \
 			"$STACK_RUN/run/noop.sock" "$auth_workers" &&
 		daemon_wait noop 5 test -S "$STACK_RUN/run/noop.sock"
 }

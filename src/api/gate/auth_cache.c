@@ -102,6 +102,14 @@ entry_of(struct auth_cache *a, uint64_t tag, const struct auth_right *right)
 	return NULL;
 }
 
+/* The entry's answer counts now. */
+static bool
+holds(const struct auth_cache *a, const struct entry *n, int64_t now_us)
+{
+	return n->until_us > now_us &&
+	    revocations_unmoved(a->revocations, &n->stamp);
+}
+
 const struct admission *
 auth_cache_find(struct auth_cache *a, const struct auth_right *right,
     struct auth_lookup *l)
@@ -111,15 +119,14 @@ auth_cache_find(struct auth_cache *a, const struct auth_right *right,
 	l->at_us = clock_us();
 	/* first the time, then the counters: see revocations_prove() */
 	l->fresh = revocations_are_fresh(a->revocations, l->at_us);
+	n = l->fresh ? entry_of(a, tag_of(right), right) : NULL;
+	if (n != NULL && holds(a, n, l->at_us)) {
+		l->fresh = false;
+		return &n->what;
+	}
 	revocations_read(a->revocations, right->session,
 	    right->preview ? NULL : right->hash, &l->stamp);
-	if (!l->fresh)
-		return NULL;
-	n = entry_of(a, tag_of(right), right);
-	if (n == NULL || n->until_us <= l->at_us ||
-	    !revocations_unmoved(a->revocations, &n->stamp))
-		return NULL;
-	return &n->what;
+	return NULL;
 }
 
 /* A free entry of the right's set, or the one that ends first. */

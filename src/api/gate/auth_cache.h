@@ -39,7 +39,7 @@ struct auth_right {
 /* The state at the time of auth_cache_find(), for auth_cache_keep(). */
 struct auth_lookup {
 	int64_t at_us;
-	bool fresh;
+	bool fresh; /* the answer may be kept */
 	struct revocations_stamp stamp;
 };
 

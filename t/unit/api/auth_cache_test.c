@@ -216,7 +216,8 @@ an_answer_is_replaced(void **state)
 
 	keep(w, &RIGHT, 1000);
 	newer.upstream = "unix:/run/b";
-	(void)auth_cache_find(w->cache, &RIGHT, &l);
+	revocations_end(w->page, RIGHT.session);
+	assert_null(auth_cache_find(w->cache, &RIGHT, &l));
 	auth_cache_keep(w->cache, &RIGHT, &l, &newer, 1000);
 	assert_string_equal(find(w, &RIGHT)->upstream, "unix:/run/b");
 }
