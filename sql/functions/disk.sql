@@ -79,7 +79,7 @@ BEGIN
     UPDATE sandbox SET disk_counted = true
      WHERE disk_host = p_host AND disk_mb > 0 AND NOT disk_counted;
     SELECT coalesce(sum(disk_mb), 0) INTO v FROM sandbox
-     WHERE disk_host = p_host AND disk_counted;
+     WHERE disk_host = p_host AND disk_mb > 0 AND disk_counted;
     UPDATE host SET disk_reserved_mb = v, changed_at = clock_timestamp()
      WHERE name = p_host AND disk_reserved_mb <> v;
     RETURN v;

@@ -38,3 +38,18 @@ BEGIN
     PERFORM tenant_cut(k.tenant);
     RETURN k.tenant;
 END $$;
+
+-- Keeps a key's newest 1,000 logins.
+CREATE OR REPLACE FUNCTION login_bound()
+RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    DELETE FROM login
+     WHERE hash = ANY (ARRAY(SELECT hash FROM login WHERE key_id = NEW.key_id
+                              ORDER BY expires_at DESC
+                             OFFSET 1000));
+    RETURN NULL;
+END $$;
+
+CREATE OR REPLACE TRIGGER login_bounded
+    AFTER INSERT ON login
+    FOR EACH ROW EXECUTE FUNCTION login_bound();

@@ -133,10 +133,13 @@ LANGUAGE sql VOLATILE AS $$
     SELECT (SELECT count(*) FROM session s WHERE s.tenant = p_tenant AND s.state <> 'deleted'),
            (SELECT count(*) FROM session s WHERE s.tenant = p_tenant
               AND session_is_active(s.state, s.suspended_at)),
-           (SELECT count(*) FROM port p JOIN session s ON s.id = p.session_id
-             WHERE s.tenant = p_tenant),
+           (SELECT count(*) FROM port p WHERE p.session_id = ANY (ARRAY(
+               SELECT s.id FROM session s WHERE s.tenant = p_tenant AND s.state <> 'deleted'))),
+           -- only a sandbox with a session's files has some reserved
            (SELECT coalesce(sum(b.quota_disk_mb), 0)::bigint FROM sandbox b
-             WHERE b.tenant = p_tenant)
+             WHERE b.tenant = p_tenant AND b.id = ANY (ARRAY(
+               SELECT s.sandbox_id FROM session s
+                WHERE s.tenant = p_tenant AND s.state <> 'deleted')))
 $$;
 
 -- Makes a tenant's row, locked until the transaction ends, and counts: there may

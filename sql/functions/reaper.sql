@@ -127,3 +127,16 @@ BEGIN
             'lastError', l.last_error, 'trace', p_trace));
     RETURN l.state;
 END $$;
+
+-- Notes what the row of a session leaves behind: a lease that is not released is lost
+-- (due_lost_leases), a sandbox of its own is forgotten later (forget_sandboxes).  The
+-- sandbox's row is not touched, because it is locked before a session's.
+CREATE OR REPLACE FUNCTION session_row_gone()
+RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE lease SET session_gone = true WHERE session_id = OLD.id AND state <> 'none';
+    IF OLD.sandbox_id LIKE 'ses-%' THEN
+        INSERT INTO sandbox_unused (sandbox_id) VALUES (OLD.sandbox_id) ON CONFLICT DO NOTHING;
+    END IF;
+    RETURN NULL;
+END $$;

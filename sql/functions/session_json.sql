@@ -14,16 +14,12 @@ RETURNS json LANGUAGE sql STABLE AS $$
         'expiresAt', iso(p.expires_at), 'host', p.host, 'baseUrl', p.base_url)
 $$;
 
--- In PL/pgSQL because that keeps its plan; SQL would plan it for every call.
-CREATE OR REPLACE FUNCTION session_json(s session)
-RETURNS json LANGUAGE plpgsql STABLE AS $$
-DECLARE
-    f profile%ROWTYPE;
-BEGIN
-    IF s.agent_type IS NOT NULL THEN
-        f := profile_of(s.tenant, s.agent_type);
-    END IF;
-    RETURN (SELECT json_build_object(
+-- Builds the JSON from rows that the caller has joined.  PostgreSQL puts the expression in
+-- the place of the call, so that a page of sessions is one join and not a query for each.
+CREATE OR REPLACE FUNCTION session_build(s session, l lease, b sandbox, c class, f profile,
+    o org, u network_use, p_keys json, p_ports json)
+RETURNS json LANGUAGE sql STABLE AS $$
+    SELECT json_build_object(
         'id', s.id,
         'name', s.name,
         'state', s.state,
@@ -38,8 +34,7 @@ BEGIN
         'cell', 'namespace',
         'agentType', s.agent_type,
         'labels', s.labels,
-        'correlationKeys', (SELECT coalesce(json_agg(a.key ORDER BY a.key), '[]')
-                              FROM alias a WHERE a.session_id = s.id),
+        'correlationKeys', coalesce(p_keys, '[]'),
         'lease', json_build_object(
             'state', l.state,
             'generation', l.generation,
@@ -79,13 +74,26 @@ BEGIN
             'exitCode', s.setup_exit,
             'output', s.setup_output) END,
         'snapshot', s.snapshot_id,
-        'ports', (SELECT coalesce(json_agg(port_json(p) ORDER BY p.port), '[]')
-                    FROM port p WHERE p.session_id = s.id),
+        'ports', coalesce(p_ports, '[]'),
         'baseUrl', s.base_url,
         'createdAt', iso(s.created_at),
         'startedAt', iso(s.started_at),
         'lastActivityAt', iso(s.last_activity_at),
         'endedAt', iso(s.ended_at))
+$$;
+
+-- In PL/pgSQL because that keeps its plan; SQL would plan it for every call.
+CREATE OR REPLACE FUNCTION session_json(s session)
+RETURNS json LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    f profile%ROWTYPE;
+BEGIN
+    IF s.agent_type IS NOT NULL THEN
+        f := profile_of(s.tenant, s.agent_type);
+    END IF;
+    RETURN (SELECT session_build(s, l, b, c, f, o, u,
+               (SELECT json_agg(a.key ORDER BY a.key) FROM alias a WHERE a.session_id = s.id),
+               (SELECT json_agg(port_json(p) ORDER BY p.port) FROM port p WHERE p.session_id = s.id))
       FROM (SELECT 1) one
       LEFT JOIN lease l ON l.session_id = s.id
       LEFT JOIN sandbox b ON b.id = s.sandbox_id

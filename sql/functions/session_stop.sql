@@ -127,8 +127,8 @@ DECLARE
 BEGIN
     IF p_kind = 'fail' THEN -- the order of locks: sandboxes, sessions, leases
         PERFORM FROM sandbox b
-          WHERE b.id IN (SELECT s.sandbox_id FROM jsonb_array_elements(p->'sessions') AS x (one)
-                           JOIN session s ON s.id = x.one->>'id')
+          WHERE b.id = ANY (ARRAY(SELECT s.sandbox_id FROM session s WHERE s.id = ANY (ARRAY(
+                    SELECT x->>'id' FROM jsonb_array_elements(p->'sessions') x))))
           ORDER BY b.id FOR UPDATE;
     END IF;
     FOR v IN
@@ -167,15 +167,14 @@ RETURNS TABLE (session_id text, state text) LANGUAGE plpgsql AS $$
 DECLARE
     v       record;
     v_state text;
+    v_ids   text[] := ARRAY(SELECT x->>'session' FROM jsonb_array_elements(p->'outcomes') x);
 BEGIN
     -- the order of locks: sandboxes, sessions, leases
     PERFORM FROM sandbox b
-      WHERE b.id IN (SELECT l.sandbox_id FROM lease l
-                      WHERE l.session_id IN (SELECT x->>'session'
-                                               FROM jsonb_array_elements(p->'outcomes') x))
+      WHERE b.id = ANY (ARRAY(SELECT l.sandbox_id FROM lease l WHERE l.session_id = ANY (v_ids)))
       ORDER BY b.id FOR UPDATE;
     PERFORM FROM session s
-      WHERE s.id IN (SELECT x->>'session' FROM jsonb_array_elements(p->'outcomes') x)
+      WHERE s.id = ANY (v_ids)
       ORDER BY s.id FOR UPDATE;
     FOR v IN SELECT x FROM jsonb_array_elements(p->'outcomes') x LOOP
         v_state := session_stop_end(v.x->>'session', (p - 'outcomes') || (v.x - 'session'));
@@ -248,8 +247,8 @@ DECLARE
 BEGIN
     -- the order of locks: sandboxes, sessions, leases
     PERFORM FROM sandbox b
-      WHERE b.id IN (SELECT s.sandbox_id FROM session s
-                      WHERE s.id IN (SELECT jsonb_array_elements_text(p->'sessions')))
+      WHERE b.id = ANY (ARRAY(SELECT s.sandbox_id FROM session s WHERE s.id = ANY (ARRAY(
+                SELECT jsonb_array_elements_text(p->'sessions')))))
       ORDER BY b.id FOR UPDATE;
     FOR v_id IN SELECT x FROM jsonb_array_elements_text(p->'sessions') x ORDER BY x LOOP
         IF session_deleted(v_id, p - 'sessions') THEN

@@ -25,10 +25,11 @@ SELECT EXISTS (SELECT FROM artifact WHERE folder = $1 AND sha256 = $2) AS known;
 
 -- name: artifacts_forget
 -- params: days, batch
-DELETE FROM artifact WHERE (execution_id, kind, path) IN (
-    SELECT execution_id, kind, path FROM artifact
-     WHERE created_at < clock_timestamp() - make_interval(days => $1::int)
-     LIMIT $2::int);
+DELETE FROM artifact WHERE ctid = ANY (ARRAY(
+    SELECT ctid FROM artifact
+     WHERE created_at < statement_timestamp() - make_interval(days => $1::int)
+     LIMIT $2::int
+       FOR UPDATE SKIP LOCKED));
 
 -- name: execution_days
 -- params: tenant, agent_type, since, page

@@ -205,7 +205,7 @@ SELECT tenant_cut($1) AS sessions;
 -- params: tenant
 -- Ports whose connections must end because a key was revoked.
 SELECT r.* FROM port_relays() r JOIN session s ON s.id = r.session_id
- WHERE s.tenant = $1 AND r.cut AND r.listens
+ WHERE s.tenant = $1 AND r.pending AND r.cut AND r.listens
  ORDER BY r.session_id, r.port;
 
 -- name: tenant_bounces

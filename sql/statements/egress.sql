@@ -12,7 +12,11 @@ SELECT s.id AS session_id, s.tenant, s.sandbox_id, b.incarnation, l.instance, l.
   JOIN lease l ON l.session_id = s.id
  WHERE b.host = $1 AND b.state IN ('creating', 'running') AND l.state = 'owns_wrapper'
    AND s.state <> 'deleted'
-   AND CASE WHEN $2 = '' THEN network_mode(s) <> 'none' ELSE s.id = $2 END;
+   AND s.id = ANY (CASE WHEN $2 <> '' THEN ARRAY[$2] ELSE ARRAY(
+           SELECT x.session_id FROM sandbox y JOIN lease x ON x.sandbox_id = y.id
+            WHERE y.host = $1 AND y.state IN ('creating', 'running')
+              AND x.state = 'owns_wrapper') END)
+   AND ($2 <> '' OR network_mode(s) <> 'none');
 
 -- name: egress_use
 -- params: used, host, report

@@ -119,9 +119,9 @@ SELECT id, session_id, coalesce(overdue, false) AS overdue FROM looked ORDER BY 
 
 -- name: executions_forget
 -- params: days, batch
-DELETE FROM execution WHERE id IN (
-    SELECT id FROM execution WHERE ended_at < clock_timestamp() - make_interval(days => $1::int)
-     LIMIT $2::int);
+DELETE FROM execution WHERE id = ANY (ARRAY(
+    SELECT id FROM execution WHERE ended_at < statement_timestamp() - make_interval(days => $1::int)
+     LIMIT $2::int));
 
 -- name: executions_due
 -- params: host

@@ -99,7 +99,10 @@ SELECT r.* FROM port_relays() r
 -- params: host, sockets, limit
 -- Ports that should be relayed on this host and whose socket is not in the list.
 SELECT r.* FROM port_relays() r
- WHERE NOT r.pending AND NOT r.closing AND r.listens AND NOT r.suspended AND r.host = $1
+ WHERE r.session_id = ANY (ARRAY(
+           SELECT l.session_id FROM sandbox b JOIN lease l ON l.sandbox_id = b.id
+            WHERE b.host = $1 AND b.state IN ('creating', 'running') AND l.state = 'owns_wrapper'))
+   AND NOT r.pending AND NOT r.closing AND r.listens AND NOT r.suspended AND r.host = $1
    AND r.session_id || '.' || r.generation || '.' || r.port || '.sock'
        NOT IN (SELECT jsonb_array_elements_text($2::jsonb))
    AND port_exposed(r.session_id, r.port)

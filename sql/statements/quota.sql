@@ -22,12 +22,26 @@ SELECT quota_limit(q.max_sessions, 'quota_sessions') AS max_sessions,
 
 -- name: session_states
 -- params: tenant
--- Counts sessions that are not deleted, in two parts because there are two indexes.
-SELECT state, count(*) AS sessions
-  FROM session WHERE tenant = $1 AND state NOT IN ('deleting', 'deleted')
- GROUP BY state
+-- Counts sessions that are not deleted.  The two states that have the most sessions are what
+-- is left of the quota's counters, which are of the same snapshot; the others are counted.
+WITH few AS MATERIALIZED (
+    SELECT one.state, (SELECT count(*) FROM session s
+                        WHERE s.tenant = $1 AND s.state = one.state) AS sessions
+      FROM unnest('{initializing,sleeping,deleting,failed,lost}'::text[]) one (state)
+), n AS MATERIALIZED (
+    SELECT q.sessions, q.active - frozen.n AS awake,
+           (SELECT sum(sessions) FROM few WHERE state IN ('initializing', 'sleeping')) AS moving,
+           (SELECT sum(sessions) FROM few WHERE state IN ('deleting', 'failed', 'lost')) AS ended
+      FROM quota q
+     CROSS JOIN (SELECT count(*) AS n FROM session s
+                  WHERE s.tenant = $1 AND s.state = 'asleep' AND s.suspended_at IS NOT NULL) frozen
+     WHERE q.tenant = $1
+)
+SELECT state, sessions FROM few
 UNION ALL
-SELECT 'deleting', count(*) FROM session WHERE tenant = $1 AND state = 'deleting';
+SELECT 'ready', n.awake - n.moving FROM n
+UNION ALL
+SELECT 'asleep', n.sessions - n.awake - n.ended FROM n;
 
 -- name: quota_set
 -- params: tenant, max_sessions, max_active, creates_per_minute, max_previews, max_disk_mb, max_snapshots, max_snapshot_mb

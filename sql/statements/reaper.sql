@@ -103,9 +103,9 @@ SELECT s.id AS session_id, s.xmin::text AS seen_row
 -- Leases that own a wrapper and whose session's row is gone.
 SELECT l.session_id
   FROM lease l
- WHERE l.state = 'owns_wrapper'
+ WHERE l.session_gone AND l.state <> 'none' AND l.state = 'owns_wrapper'
    AND l.changed_at < statement_timestamp() - make_interval(secs => $1::int)
-   AND NOT EXISTS (SELECT FROM session s WHERE s.id = l.session_id)
+ ORDER BY l.changed_at
  LIMIT $2::int;
 
 -- name: stop_lost_leases
@@ -243,41 +243,43 @@ WITH past AS MATERIALIZED (
     RETURNING s.id, s.sandbox_id
 ), leases AS (
     DELETE FROM lease l USING old WHERE l.session_id = old.id
-), events AS ( -- ids follow time: only the oldest are read
+), events AS ( -- ids follow time: only the oldest are read, and none if the first is too young
     DELETE FROM event
-     WHERE id IN (SELECT id FROM event ORDER BY id LIMIT 10 * $2::int)
+     WHERE id = ANY (ARRAY(SELECT id FROM event ORDER BY id
+                            LIMIT CASE WHEN (SELECT at FROM event ORDER BY id LIMIT 1)
+                                            < statement_timestamp() - make_interval(days => $1::int)
+                                       THEN 10 * $2::int ELSE 0 END))
        AND at < statement_timestamp() - make_interval(days => $1::int)
-), audits AS (
+), audits AS ( -- as events
     DELETE FROM audit
-     WHERE id IN (SELECT id FROM audit ORDER BY id LIMIT $2::int)
+     WHERE id = ANY (ARRAY(SELECT id FROM audit ORDER BY id
+                            LIMIT CASE WHEN (SELECT at FROM audit ORDER BY id LIMIT 1)
+                                            < statement_timestamp() - make_interval(days => $1::int)
+                                       THEN $2::int ELSE 0 END))
        AND at < statement_timestamp() - make_interval(days => $1::int)
 ), keys AS (
     DELETE FROM idempotency WHERE created_at < statement_timestamp() - interval '24 hours'
-), many_keys AS ( -- a tenant has at most so many
+), many_keys AS ( -- a tenant has at most so many; one comes with a create
     DELETE FROM idempotency i
      USING (SELECT q.tenant, k.created_at
               FROM quota q
              CROSS JOIN LATERAL (SELECT x.created_at FROM idempotency x
                                   WHERE x.tenant = q.tenant
                                   ORDER BY x.created_at DESC
-                                 OFFSET 100000 LIMIT 1) k) most
+                                 OFFSET 100000 LIMIT 1) k
+             WHERE q.minute_at > statement_timestamp() - interval '1 hour') most
      WHERE i.tenant = most.tenant AND i.created_at <= most.created_at
        AND i.created_at >= statement_timestamp() - interval '24 hours'
 ), logins AS (
     DELETE FROM login WHERE expires_at < statement_timestamp()
-), many_logins AS ( -- a key has at most so many
-    DELETE FROM login
-     WHERE hash IN (SELECT hash
-                      FROM (SELECT hash, row_number() OVER (PARTITION BY key_id
-                                       ORDER BY expires_at DESC) AS place
-                              FROM login
-                             WHERE expires_at >= statement_timestamp()) x
-                     WHERE place > 1000)
 ), tickets AS ( -- a request that has one may still be on its way
     DELETE FROM ticket WHERE expires_at < statement_timestamp() - interval '5 minutes'
 ), runs AS (
     DELETE FROM reaper_run
-     WHERE id IN (SELECT id FROM reaper_run ORDER BY id LIMIT $2::int)
+     WHERE id = ANY (ARRAY(SELECT id FROM reaper_run ORDER BY id
+                            LIMIT CASE WHEN (SELECT started_at FROM reaper_run ORDER BY id LIMIT 1)
+                                            < statement_timestamp() - make_interval(days => $1::int)
+                                       THEN $2::int ELSE 0 END))
        AND started_at < statement_timestamp() - make_interval(days => $1::int)
 )
 SELECT count(*) AS forgotten FROM old;
@@ -285,14 +287,30 @@ SELECT count(*) AS forgotten FROM old;
 -- name: forget_sandboxes
 -- params: limit
 -- Deletes destroyed sandboxes of one session whose row is gone: the id is never used
--- again.  After a day no late message about it can be under way.
-DELETE FROM sandbox b
- WHERE b.id IN (SELECT x.id FROM sandbox x
-                 WHERE x.state = 'absent' AND x.id LIKE 'ses-%'
-                   AND x.changed_at < statement_timestamp() - interval '1 day'
-                   AND NOT EXISTS (SELECT FROM session s WHERE s.sandbox_id = x.id)
-                   AND NOT EXISTS (SELECT FROM lease l WHERE l.sandbox_id = x.id)
-                 LIMIT $1::int);
+-- again.  After a day no late message about it can be under way.  One that is not
+-- destroyed yet is looked at again a day later.
+WITH due AS MATERIALIZED (
+    SELECT u.sandbox_id FROM sandbox_unused u
+     WHERE u.since < statement_timestamp() - interval '1 day'
+     ORDER BY u.since
+     LIMIT $1::int
+       FOR UPDATE SKIP LOCKED
+), gone AS (
+    DELETE FROM sandbox b
+     WHERE b.id = ANY (ARRAY(SELECT sandbox_id FROM due))
+       AND b.state = 'absent' AND b.changed_at < statement_timestamp() - interval '1 day'
+       AND NOT EXISTS (SELECT FROM session s WHERE s.sandbox_id = b.id)
+       AND NOT EXISTS (SELECT FROM lease l WHERE l.sandbox_id = b.id AND l.state <> 'none')
+    RETURNING b.id
+), later AS (
+    UPDATE sandbox_unused u SET since = clock_timestamp()
+      FROM due JOIN sandbox b ON b.id = due.sandbox_id
+     WHERE u.sandbox_id = due.sandbox_id AND due.sandbox_id NOT IN (SELECT id FROM gone)
+)
+DELETE FROM sandbox_unused u
+ WHERE u.sandbox_id IN (SELECT sandbox_id FROM due)
+   AND (u.sandbox_id IN (SELECT id FROM gone)
+        OR NOT EXISTS (SELECT FROM sandbox b WHERE b.id = u.sandbox_id));
 
 -- name: reaper_run_add
 -- params: host, duration_ms, summary

@@ -82,18 +82,18 @@ SELECT session_id, sandbox_id, incarnation FROM warm WHERE host = $1;
 
 -- name: health
 -- params: alert_attempts, late_seconds
--- lost: leases without a session's row.  failing: stops that have failed so often.
+-- active: by the quotas' counters, without what is frozen.  lost: leases without a session's
+-- row.  failing: stops that have failed so often.
 -- reaper_late: no pass has begun for so long, or none since the first session.
-SELECT (SELECT count(*) FROM session WHERE state IN ('initializing', 'ready', 'sleeping')) AS active,
+SELECT (SELECT coalesce(sum(q.active), 0) FROM quota q)
+       - (SELECT count(*) FROM session WHERE state = 'asleep' AND suspended_at IS NOT NULL) AS active,
        (SELECT draining FROM installation) AS draining,
        iso(r.started_at) AS reaped,
        coalesce(coalesce(r.started_at, (SELECT min(created_at) FROM session))
                 < clock_timestamp() - make_interval(secs => $2::int), false) AS reaper_late,
-       (SELECT count(*) FROM lease l
-         WHERE l.state <> 'none'
-           AND NOT EXISTS (SELECT FROM session s WHERE s.id = l.session_id)) AS lost,
-       (SELECT count(*) FROM lease
-         WHERE state IN ('stop_needed', 'stopping') AND attempts >= $1::int) AS failing,
+       (SELECT count(*) FROM lease WHERE session_gone AND state <> 'none') AS lost,
+       (SELECT count(*) FROM lease WHERE state = 'stop_needed' AND attempts >= $1::int)
+       + (SELECT count(*) FROM lease WHERE state = 'stopping' AND attempts >= $1::int) AS failing,
        health_starts_fail() AS starts_fail
   FROM (SELECT 1) one
   LEFT JOIN LATERAL (SELECT started_at FROM reaper_run ORDER BY id DESC LIMIT 1) r ON true;

@@ -175,16 +175,7 @@ SELECT session_json(s) AS json FROM session s WHERE s.id = $1 AND s.tenant = $2;
 -- name: session_list
 -- params: tenant, state, label_key, label_value, before_at, before_id, page, correlation_key
 -- Newest first; the cursor is the last row's (created_at, id).
-SELECT s.id, session_json(s) AS json,
-       extract(epoch FROM s.created_at)::numeric(20, 6)::text AS at
-  FROM session s
- WHERE s.tenant = $1
-   AND (CASE WHEN $2 = '' THEN s.state <> 'deleted' ELSE s.state = $2 END)
-   AND ($3 = '' OR s.labels ->> $3 = $4)
-   AND ($8 = '' OR s.id = (SELECT a.session_id FROM alias a WHERE a.tenant = $1 AND a.key = $8))
-   AND ($5 = '' OR (s.created_at, s.id) < (to_timestamp($5::numeric), $6))
- ORDER BY s.created_at DESC, s.id DESC
- LIMIT $7::int;
+SELECT * FROM session_page($1, $2, $3, $4, $5, $6, $7::int, $8);
 
 -- name: session_patch
 -- params: session_id, tenant, spec

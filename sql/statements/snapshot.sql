@@ -52,13 +52,18 @@ SELECT s.id, s.tenant, s.state, s.deadline < clock_timestamp() AS overdue
 -- params: days, failed_seconds, limit
 -- Snapshots past their retention (0 days: never), and those that have failed.
 UPDATE snapshot SET state = 'deleting', changed_at = clock_timestamp()
- WHERE id IN (SELECT id FROM snapshot
-               WHERE (state IN ('ready', 'lost') AND $1::int > 0
-                      AND created_at < statement_timestamp() - make_interval(days => $1::int))
-                  OR (state = 'failed'
-                      AND changed_at < statement_timestamp() - make_interval(secs => $2::int))
-               LIMIT $3::int
-                 FOR UPDATE SKIP LOCKED)
+ WHERE id = ANY (ARRAY(SELECT id FROM snapshot
+                        WHERE state IN ('ready', 'lost') AND $1::int > 0
+                          AND created_at < statement_timestamp() - make_interval(days => $1::int)
+                        ORDER BY created_at
+                        LIMIT $3::int
+                          FOR UPDATE SKIP LOCKED)
+                 || ARRAY(SELECT id FROM snapshot
+                           WHERE state <> 'ready' AND state = 'failed'
+                             AND changed_at < statement_timestamp() - make_interval(secs => $2::int)
+                           ORDER BY changed_at
+                           LIMIT $3::int
+                             FOR UPDATE SKIP LOCKED))
    AND state IN ('ready', 'lost', 'failed')
 RETURNING id;
 

@@ -56,7 +56,7 @@ UPDATE webhook_delivery SET due_at = clock_timestamp(), claimed = false
 
 -- name: webhook_forget
 -- params: days, batch
-DELETE FROM webhook_delivery WHERE id IN (
+DELETE FROM webhook_delivery WHERE id = ANY (ARRAY(
     SELECT id FROM webhook_delivery
-     WHERE created_at < clock_timestamp() - make_interval(days => $1::int)
-     LIMIT $2::int);
+     WHERE created_at < statement_timestamp() - make_interval(days => $1::int)
+     LIMIT $2::int));

@@ -40,7 +40,8 @@ SQL_MIGRATIONS = \
 	sql/migrations/0025_samples.sql \
 	sql/migrations/0026_webhooks.sql \
 	sql/migrations/0027_triggers.sql \
-	sql/migrations/0028_warm.sql
+	sql/migrations/0028_warm.sql \
+	sql/migrations/0029_growth.sql
 SQL_FUNCTIONS = \
 	sql/functions/admin.sql \
 	sql/functions/artifact.sql \
@@ -57,7 +58,7 @@ SQL_FUNCTIONS = \
 	sql/functions/lease_apply.sql sql/functions/network.sql sql/functions/port.sql sql/functions/profile.sql sql/functions/quota.sql \
 	sql/functions/reaper.sql sql/functions/rehearse.sql sql/functions/sample.sql sql/functions/sandbox_lease.sql \
 	sql/functions/session_apply.sql sql/functions/session_awake.sql sql/functions/session_json.sql sql/functions/session_keys.sql \
-	sql/functions/session_labels.sql sql/functions/session_patch.sql sql/functions/session_setup.sql \
+	sql/functions/session_labels.sql sql/functions/session_list.sql sql/functions/session_patch.sql sql/functions/session_setup.sql \
 	sql/functions/session_start.sql sql/functions/session_state.sql sql/functions/session_stop.sql \
 	sql/functions/session_suspend.sql sql/functions/snapshot.sql \
 	sql/functions/ticket.sql sql/functions/trigger.sql \

@@ -2,6 +2,7 @@
 
 EXTRA_DIST += \
 	sql/README.md \
+	t/lib/many-rows.sql \
 	t/lib/pg.sh \
 	t/sql/artifact.t \
 	t/sql/auth.t \
@@ -12,8 +13,10 @@ EXTRA_DIST += \
 	t/sql/hosts.t \
 	t/sql/keys.t \
 	t/sql/lease.t \
+	t/sql/list.t \
 	t/sql/mutation.t \
 	t/sql/network.t \
+	t/sql/plans.t \
 	t/sql/port.t \
 	t/sql/prepare.t \
 	t/sql/quota.t \

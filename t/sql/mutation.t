@@ -407,5 +407,31 @@ mutant "a key is kept beyond its date" auth_ended.t statements/auth.sql \
 mutant "a right at any host is kept" auth_ended.t statements/auth.sql \
 	's/AND s.here AND/AND/'
 
+mutant "a page begins with the row before it" list.t functions/session_list.sql \
+	'/one.state$/,/LIMIT/s/\(s.created_at, s.id\) </(s.created_at, s.id) <=/'
+mutant "a page by a label begins anew" list.t functions/session_list.sql \
+	's/\(t.created_at, t.session_id\) < \(p_at, p_id\)/true/'
+mutant "a hash is enough of a label" list.t functions/session_list.sql \
+	"s/AND s.labels ->> p_label_key = p_label_value$/AND true/"
+mutant "labels stay as they were" list.t functions/session_labels.sql \
+	"s/NEW.labels <> OLD.labels/false/"
+mutant "a deleted session keeps its labels" list.t functions/session_labels.sql \
+	"s/\(NEW.state = 'deleted'\) <> \(OLD.state = 'deleted'\)/false/"
+mutant "what is frozen is ready" list.t statements/quota.sql 's/q.active - frozen.n/q.active/'
+mutant "what is frozen is active" list.t statements/service.sql \
+	"s/- \(SELECT count\(\*\) FROM session WHERE state = 'asleep'.*\) AS active/AS active/"
+mutant "a lease is not lost with its session" list.t functions/reaper.sql \
+	's/SET session_gone = true/SET session_gone = false/'
+mutant "a sandbox is forgotten before its lease ends" list.t statements/reaper.sql \
+	"s/AND NOT EXISTS \(SELECT FROM lease l WHERE l.sandbox_id = b.id AND l.state <> 'none'\)//"
+mutant "a sandbox that is not destroyed is forgotten" list.t statements/reaper.sql \
+	"s/AND b.state = 'absent' AND b.changed_at/AND b.changed_at/"
+mutant "a list reads all sessions" plans.t migrations/0029_growth.sql \
+	's/^CREATE INDEX session_by_state .*//'
+mutant "a pass reads all events" plans.t statements/reaper.sql \
+	's/WHERE id = ANY \(ARRAY\((SELECT id FROM event.*)/WHERE id IN ((\1/'
+mutant "a recount reads all sandboxes" plans.t migrations/0029_growth.sql \
+	's/^CREATE INDEX sandbox_by_disk .*//'
+
 tell_all
 done_testing

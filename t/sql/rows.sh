@@ -68,6 +68,19 @@ statement() {
 		"${SQL_DIR:-$top_srcdir/sql}/statements/$1.sql"
 }
 
+# all_statements: prepares every one of them, as SQL_DIR has it; all_params: "NAME|COUNT" of each.
+all_statements() {
+	cat "${SQL_DIR:-$top_srcdir/sql}"/statements/*.sql |
+		awk '$1 == "--" && $2 == "name:" { print "PREPARE " $3 " AS" } !/^--/'
+}
+all_params() {
+	cat "${SQL_DIR:-$top_srcdir/sql}"/statements/*.sql | awk '
+		function tell() { if (name != "") print name "|" count }
+		$1 == "--" && $2 == "name:" { tell(); name = $3; count = 0 }
+		$1 == "--" && $2 == "params:" { count = NF - 2 }
+		END { tell() }'
+}
+
 make_tenants() {
 	must "INSERT INTO org (id) VALUES ('acme'), ('other');
 		INSERT INTO api_key (id, tenant, org, user_id, scope, hash) VALUES
