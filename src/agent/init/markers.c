@@ -9,10 +9,11 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
 
-enum { ENVIRON_MAX = 128 * 1024, STATUS_MAX = 4096 };
+enum { ENVIRON_MAX = 128 * 1024, STATUS_MAX = 4096, NONE_MS = 100 };
 
 /*
  * Other bytes in an instance may not be valid JSON text: the entry could not be
@@ -87,41 +88,62 @@ read_file(int proc_dir, const char *pid, const char *name, char *to,
 	return len;
 }
 
+/* Whether an entry of /proc is a process outside any cell, and not init. */
 static bool
-is_marked(int proc_dir, const char *pid, const char *session, char *environ,
-    struct marked *out)
+is_outside(int proc_dir, const char *name, pid_t *pid)
 {
 	char status[STATUS_MAX];
 	int64_t n;
-	size_t len;
 
-	if (!str_to_int(pid, 2, INT32_MAX, &n) || n == getpid() ||
-	    read_file(proc_dir, pid, "status", status, sizeof(status)) == 0 ||
-	    !markers_is_outside(status))
+	if (!str_to_int(name, 2, INT32_MAX, &n) || n == getpid() ||
+	    read_file(proc_dir, name, "status", status, sizeof(status)) == 0)
 		return false;
-	len = read_file(proc_dir, pid, "environ", environ, ENVIRON_MAX);
-	if (!markers_read(environ, len, session, out))
-		return false;
-	out->pid = (pid_t)n;
-	return true;
+	*pid = (pid_t)n;
+	return markers_is_outside(status);
 }
 
 typedef void visit_fn(void *ctx, const struct marked *m);
 
+/*
+ * Until then no process is looked for, because there was none outside a cell a
+ * moment ago, marked or not.  Such a process comes only from another one: init
+ * starts none that lasts.  So the operations of one wave, which come for many
+ * sessions at once, read /proc together once.
+ */
+static int64_t none_until_ms;
+
 static void
 visit_all(const char *session, visit_fn *visit, void *ctx)
 {
-	auto_free char *environ = xmalloc(ENVIRON_MAX);
-	DIR *proc = opendir("/proc");
+	auto_free char *environ = NULL;
 	const struct dirent *entry;
-	struct marked m;
+	bool any = false;
+	DIR *proc;
+	pid_t pid;
 
+	if (clock_left_ms(none_until_ms) > 0)
+		return;
+	proc = opendir("/proc");
 	if (proc == NULL)
 		return; /* allowed: to find none proves nothing */
-	while ((entry = readdir(proc)) != NULL)
-		if (is_marked(dirfd(proc), entry->d_name, session, environ, &m))
-			visit(ctx, &m);
+	environ = xmalloc(ENVIRON_MAX);
+	while ((entry = readdir(proc)) != NULL) {
+		struct marked m;
+		size_t len;
+
+		if (!is_outside(dirfd(proc), entry->d_name, &pid))
+			continue;
+		any = true;
+		len = read_file(dirfd(proc), entry->d_name, "environ", environ,
+		    ENVIRON_MAX);
+		if (!markers_read(environ, len, session, &m))
+			continue;
+		m.pid = pid;
+		visit(ctx, &m);
+	}
 	closedir(proc);
+	if (!any)
+		none_until_ms = clock_ms() + NONE_MS;
 }
 
 static void
