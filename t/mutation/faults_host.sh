@@ -54,6 +54,9 @@ unit provider/file "a write that fails leaves its file" provider/host/file.c \
 unit provider/trash "whatever lies beside the trash goes" provider/host/trash.c \
 	's/!str_starts\(entry->d_name, t->prefix\)/false/' \
 	"what_has_no_name_of_the_trash_is_left_alone"
+unit provider/trash "two sweeps fail each other" provider/host/trash.c \
+	'/ENOENT: another reaper/,/return true/s/errno != ENOENT/true/' \
+	"several_sweep_at_once"
 unit provider/trash "one directory has all the time" provider/host/trash.c \
 	'/^empty_dir/,/^}/s/if \(clock_left_ms\(deadline_ms\) == 0\)/if (false)/' \
 	"a_deadline_is_kept_within_one_directory"

@@ -14,7 +14,11 @@
 #include "common/str.h"
 #include "provider/host/file.h"
 
-enum { NAME_LEN = 24, DIR_FLAGS = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC };
+enum {
+	NAME_LEN = 24,
+	DEPTH_MAX = 8, /* levels below the trash that are entered in place */
+	DIR_FLAGS = O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC
+};
 
 /*
  * A directory with trees that wait to be unlinked: those of its entries whose
@@ -71,75 +75,99 @@ trash_take(const struct provider *p, int dir, const char *name, struct err *e)
 }
 
 static DIR *
-open_entry(int trash, const char *name)
+open_entry(int dir, const char *name)
 {
-	int fd = openat(trash, name, O_RDONLY | DIR_FLAGS);
+	int fd = openat(dir, name, O_RDONLY | DIR_FLAGS);
+	struct stat st;
 	DIR *d;
 
 	/* the service owns the directory and may change the tenant's mode */
 	if (fd < 0 && errno == EACCES &&
-	    fchmodat(trash, name, 0700, AT_SYMLINK_NOFOLLOW) == 0)
-		fd = openat(trash, name, O_RDONLY | DIR_FLAGS);
+	    fchmodat(dir, name, 0700, AT_SYMLINK_NOFOLLOW) == 0)
+		fd = openat(dir, name, O_RDONLY | DIR_FLAGS);
 	if (fd < 0)
 		return NULL;
 	d = fdopendir(fd);
 	if (d == NULL)
 		close(fd);
-	else
+	else if (fstat(fd, &st) == 0 && (st.st_mode & 0700) != 0700)
 		fchmod(fd, 0700);
 	return d;
 }
 
-/*
- * Unlinks the entries of a directory.  A subdirectory that is not empty moves
- * up into `t` and is swept there like any other entry, so the depth of a tree
- * does not matter.  False when the deadline is over.
- */
 static bool
-empty_dir(DIR *d, const struct trash_dir *t, int64_t deadline_ms, struct err *e)
+is_dots(const struct dirent *entry)
 {
-	int dir = dirfd(d);
-	const struct dirent *entry;
-
-	while ((entry = readdir(d)) != NULL) {
-		if (str_equal(entry->d_name, ".") ||
-		    str_equal(entry->d_name, ".."))
-			continue;
-		if (clock_left_ms(deadline_ms) == 0)
-			return false;
-		if (unlinkat(dir, entry->d_name, 0) == 0 ||
-		    (errno != EISDIR && errno != EPERM) ||
-		    unlinkat(dir, entry->d_name, AT_REMOVEDIR) == 0)
-			continue;
-		if (move_to_trash(dir, entry->d_name, t) < 0 && errno != ENOENT)
-			err_errno(e, "trash");
-	}
-	return true;
+	return str_equal(entry->d_name, ".") || str_equal(entry->d_name, "..");
 }
 
-/* False when the deadline is over before the entry is gone. */
+/*
+ * Unlinks an entry that is not a directory, or an empty one.  False when it is
+ * still there.
+ */
 static bool
-remove_entry(const struct trash_dir *t, const char *name, int64_t deadline_ms,
-    struct err *e)
+unlink_entry(int dir, const struct dirent *entry)
 {
-	DIR *d;
+	if (entry->d_type != DT_DIR &&
+	    (unlinkat(dir, entry->d_name, 0) == 0 || errno == ENOENT))
+		return true;
+	return unlinkat(dir, entry->d_name, AT_REMOVEDIR) == 0 ||
+	    errno == ENOENT;
+}
+
+static bool empty_dir(DIR *d, const struct trash_dir *t, int depth,
+    int64_t deadline_ms, struct err *e);
+
+/* Empties and removes dir/name.  False when the deadline is over before. */
+static bool
+remove_tree(int dir, const char *name, const struct trash_dir *t, int depth,
+    int64_t deadline_ms, struct err *e)
+{
+	DIR *d = open_entry(dir, name);
 	bool done;
 
-	if (unlinkat(t->dir, name, 0) == 0 || errno == ENOENT ||
-	    unlinkat(t->dir, name, AT_REMOVEDIR) == 0)
-		return true;
-	d = open_entry(t->dir, name);
 	if (d == NULL) {
 		/* ENOENT: another reaper has removed it since */
 		if (errno != ENOENT)
 			err_errno(e, "trash/%s", name);
 		return true;
 	}
-	done = empty_dir(d, t, deadline_ms, e);
+	done = empty_dir(d, t, depth, deadline_ms, e);
 	closedir(d);
-	if (done && unlinkat(t->dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+	if (done && unlinkat(dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT)
 		err_errno(e, "trash/%s", name);
 	return done;
+}
+
+/*
+ * Unlinks the entries of a directory.  A directory below the last level moves up
+ * into `t` and is swept there like any other entry, so the depth of a tree does
+ * not matter.  False when the deadline is over.
+ */
+static bool
+empty_dir(DIR *d, const struct trash_dir *t, int depth, int64_t deadline_ms,
+    struct err *e)
+{
+	int dir = dirfd(d);
+	const struct dirent *entry;
+
+	while ((entry = readdir(d)) != NULL) {
+		if (is_dots(entry))
+			continue;
+		if (clock_left_ms(deadline_ms) == 0)
+			return false;
+		if (unlink_entry(dir, entry))
+			continue;
+		if (depth < DEPTH_MAX) {
+			if (!remove_tree(dir, entry->d_name, t, depth + 1,
+				deadline_ms, e))
+				return false;
+		} else if (move_to_trash(dir, entry->d_name, t) < 0 &&
+		    errno != ENOENT) {
+			err_errno(e, "trash");
+		}
+	}
+	return true;
 }
 
 /*
@@ -154,13 +182,13 @@ sweep_once(const struct trash_dir *t, DIR *d, int64_t deadline_ms,
 
 	*count = 0;
 	while ((entry = readdir(d)) != NULL) {
-		if (str_equal(entry->d_name, ".") ||
-		    str_equal(entry->d_name, "..") ||
-		    !str_starts(entry->d_name, t->prefix))
+		if (is_dots(entry) || !str_starts(entry->d_name, t->prefix))
 			continue;
 		++*count;
-		if (clock_left_ms(deadline_ms) == 0 ||
-		    !remove_entry(t, entry->d_name, deadline_ms, e))
+		if (clock_left_ms(deadline_ms) == 0)
+			return false;
+		if ((entry->d_type == DT_DIR || !unlink_entry(t->dir, entry)) &&
+		    !remove_tree(t->dir, entry->d_name, t, 1, deadline_ms, e))
 			return false;
 	}
 	return true;

@@ -3,9 +3,9 @@
  *
  * trash_take() renames a tree into <state_dir>/trash, and a sweep unlinks it
  * later.  A sweep uses names relative to descriptors only: it never follows a
- * path inside the tree, does not recurse, whatever the tree's depth, and ends
- * within a few unlinks after its deadline.  The next sweep continues where
- * this one stopped.
+ * path inside the tree, opens a few levels at most, whatever the tree's depth,
+ * and ends within a few unlinks after its deadline.  The next sweep continues
+ * where this one stopped; several may sweep at once.
  */
 #ifndef SANDLEASE_PROVIDER_HOST_TRASH_H
 #define SANDLEASE_PROVIDER_HOST_TRASH_H
