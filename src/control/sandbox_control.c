@@ -60,6 +60,21 @@ write_intent(struct control *ctl, struct sandbox_end *all, size_t count,
 }
 
 static void
+begin_all(const struct control *ctl, const struct sandbox_end *all,
+    size_t count, bool destroy)
+{
+	const struct provider *p = &ctl->provider;
+
+	if (p->ops->begin_end == NULL || count < 2)
+		return;
+	for (size_t i = 0; i < count; i++)
+		if (all[i].done)
+			p->ops->begin_end(p, all[i].id, all[i].incarnation,
+			    destroy);
+	CRASH_POINT("retire.begun");
+}
+
+static void
 end_one(struct control *ctl, struct sandbox_end *s, bool destroy)
 {
 	const struct provider *p = &ctl->provider;
@@ -118,6 +133,7 @@ sandbox_control_end_all(struct control *ctl, struct sandbox_end *all,
 		fail_all(all, count, &e);
 		return;
 	}
+	begin_all(ctl, all, count, destroy);
 	for (size_t i = 0; i < count; i++)
 		if (all[i].done)
 			end_one(ctl, &all[i], destroy);

@@ -10,6 +10,7 @@ libprovider_a_SOURCES = \
 	src/provider/handle.h \
 	src/provider/provider.c src/provider/provider.h \
 	src/provider/box/box.c src/provider/box/box.h \
+	src/provider/box/gone.c src/provider/box/gone.h \
 	src/provider/box/log.c \
 	src/provider/box/record.c src/provider/box/record.h \
 	src/provider/cgroup/cgroup.c src/provider/cgroup/cgroup.h \

@@ -190,6 +190,15 @@ struct provider_ops {
 	    const char *incarnation, int64_t deadline_ms, struct err *e);
 
 	/*
+	 * Begins to stop or destroy a sandbox and does not wait: the processes
+	 * of several sandboxes then die side by side.  Behind the same fence.
+	 * Does nothing where it cannot; stop or destroy must follow anyway.
+	 * Optional: NULL.
+	 */
+	void (*begin_end)(const struct provider *p, const char *id,
+	    const char *incarnation, bool destroy);
+
+	/*
 	 * Freeze one session with all its memory, and thaw it.  Optional: NULL,
 	 * or "cannot_suspend" where the machine cannot.  `order` is the session
 	 * row's suspend_order; an order older than the last one that was

@@ -191,7 +191,12 @@ def directory_leaks(w):
             if s is None or s["state"] in ("deleted", "lost") \
                     or (whose != sid and whose in there):
                 yield "directory storage/%s/%s: %r" % (sandbox, sid, s)
+    for entry in names(os.path.join(w.data, "box/.gone")):
+        if entry.partition(".")[2] not in w.sandboxes:
+            yield "tombstone box/.gone/%s: no row" % entry
     for sandbox in names(os.path.join(w.data, "box")):
+        if sandbox == ".gone":
+            continue
         record = os.path.join(w.data, "box", sandbox, "incarnation")
         try:
             with open(record, encoding="utf-8") as f:

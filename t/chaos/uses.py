@@ -473,6 +473,18 @@ def pass_over_a_deletion():
 
 
 @use
+def pass_over_two_deletions():
+    """Their sandboxes are ended side by side."""
+    other = service.create(None, isolation="session")["id"]
+    s = session(reap, isolation="session")
+    s.goes = True
+    for sid in (other, s.sid):
+        sql("SELECT session_request_stop(:'v1', 'delete',"
+            " '{\"reason\": \"session-delete\"}')", sid)
+    return s
+
+
+@use
 def pass_over_a_start_past_its_deadline():
     s = session(reap)
     unproved(s, "-")

@@ -51,6 +51,9 @@ unit provider/file "half a list is a list" provider/host/file.c \
 unit provider/file "a write that fails leaves its file" provider/host/file.c \
 	'/^file_write/,/^}/s/unlinkat\(dir, temporary, 0\);//' \
 	"a_write_that_fails_leaves_nothing"
+unit provider/gone "a tombstone in the index stays" provider/box/gone.c \
+	's/return seconds \+ BOX_TOMBSTONE_SECONDS <= /return seconds + 2 * BOX_TOMBSTONE_SECONDS <= /' \
+	"a_tombstone_is_listed_and_goes_after_an_hour"
 unit provider/trash "whatever lies beside the trash goes" provider/host/trash.c \
 	's/!str_starts\(entry->d_name, t->prefix\)/false/' \
 	"what_has_no_name_of_the_trash_is_left_alone"
@@ -190,6 +193,12 @@ conforms "another boot's processes are killed" local/end.c \
 conforms "a lock without an owner is not waited for" local/end.c \
 	's/if \(rc < 0 && e->kind != ERR_BUSY\)/if (rc < 0)/' \
 	"a_lock_without_an_owner_is_waited_for"
+conforms "an end is begun past the fence" local/end.c \
+	'/^record_the_end/,/^}/s/record_check_end\(r, incarnation, \*runs, destroy, e\) < 0/false/' \
+	"ends_are_begun_side_by_side_behind_the_fence"
+conforms "a sandbox that runs again is gone" local/seen.c \
+	's/add_box_names\(stores, NULL, out, count\);//;s/add_box_names\(groups, NULL, out, count\);//' \
+	"one_that_was_destroyed_and_runs_again_is_listed"
 conforms "a destroyed sandbox leaves its log" local/end.c \
 	's/box_forget\(&b\);//' \
 	"of_what_is_destroyed_a_tombstone_is_left"

@@ -4,10 +4,12 @@
  */
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "../lib/fake/fake.h"
 #include "suite.h"
 
+#include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
 
@@ -117,6 +119,59 @@ destroy_twice_is_harmless_and_no_ensure_follows_it(void **state)
 	assert_int_equal(presence(s.id), PRESENCE_ABSENT);
 	ensure(&next);
 	destroy(&next);
+}
+
+static void
+one_that_was_destroyed_and_runs_again_is_listed(void **state)
+{
+	struct sandbox_spec s = a_sandbox(), next = after(&s);
+	struct sandbox_seen seen;
+
+	(void)state;
+	ensure(&s);
+	destroy(&s);
+	assert_false(is_listed(&P, s.id, &seen));
+	ensure(&next);
+	assert_true(is_listed(&P, s.id, &seen));
+	assert_int_equal(seen.presence, PRESENCE_RUNNING);
+	assert_string_equal(seen.incarnation, next.incarnation);
+	destroy(&next);
+}
+
+/* Whether the sandbox stops running within the time that an end may take. */
+static bool
+ends_soon(const char *id)
+{
+	int64_t deadline = soon();
+
+	while (presence(id) == PRESENCE_RUNNING && clock_left_ms(deadline) > 0)
+		usleep(1000); /* wait: polls, the limit is SOON_MS */
+	return presence(id) != PRESENCE_RUNNING;
+}
+
+static void
+ends_are_begun_side_by_side_behind_the_fence(void **state)
+{
+	struct sandbox_spec old = a_sandbox(), s = after(&old);
+	struct sandbox_spec other = a_sandbox();
+
+	(void)state;
+	if (P.ops->begin_end == NULL)
+		return; /* optional */
+	ensure(&old);
+	ensure(&s);
+	ensure(&other);
+	P.ops->begin_end(&P, s.id, old.incarnation, true);
+	works(ping(&s, &E));
+	P.ops->begin_end(&P, s.id, s.incarnation, true);
+	P.ops->begin_end(&P, other.id, other.incarnation, false);
+	assert_true(ends_soon(s.id) && ends_soon(other.id));
+	refuses(P.ops->ensure(&P, &s, soon(), &E), CODE_STALE_INCARNATION);
+	refuses(P.ops->ensure(&P, &other, soon(), &E), CODE_STALE_INCARNATION);
+	destroy(&s);
+	works(P.ops->stop(&P, other.id, other.incarnation, soon(), &E));
+	assert_int_equal(presence(other.id), PRESENCE_STOPPED);
+	destroy(&other);
 }
 
 /* A worker was paused after its intent, and the sandbox was destroyed. */
@@ -249,6 +304,8 @@ const struct CMUnitTest SUITE_BOXES[] = {
 	cmocka_unit_test(a_newer_start_replaces_what_runs),
 	cmocka_unit_test(stop_keeps_the_files_and_ends_the_incarnation),
 	cmocka_unit_test(destroy_twice_is_harmless_and_no_ensure_follows_it),
+	cmocka_unit_test(one_that_was_destroyed_and_runs_again_is_listed),
+	cmocka_unit_test(ends_are_begun_side_by_side_behind_the_fence),
 	cmocka_unit_test(an_ensure_that_comes_after_its_own_destroy_is_refused),
 	cmocka_unit_test(
 	    a_late_destroy_does_not_touch_the_files_of_a_newer_start),

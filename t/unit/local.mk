@@ -22,7 +22,7 @@ UNIT += \
 	t/unit/egress/standin_test \
 	t/unit/store/store_test \
 	t/unit/provider/agent_link_test t/unit/provider/artifact_test t/unit/provider/agent_socket_test \
-	t/unit/provider/box_test \
+	t/unit/provider/box_test t/unit/provider/gone_test \
 	t/unit/provider/cgroup_test t/unit/provider/cgroup_usage_test t/unit/provider/choose_test t/unit/provider/file_test \
 	t/unit/provider/local_bwrap_test \
 	t/unit/provider/proc_test t/unit/provider/record_test \

@@ -9,6 +9,7 @@
  *                another cgroup, such as cron's, would find others
  *   lock         held by bwrap and init for as long as they live
  *   agent.log    init's stderr
+ * and <state_dir>/box/.gone an index of tombstones (gone.h).
  * A worker or the reaper locks the directory itself while it starts, stops or
  * destroys the sandbox.  <state_dir>/box has mode 0700, and no sandbox sees it.
  * The files of sessions are elsewhere, in the storage.

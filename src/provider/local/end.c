@@ -8,6 +8,7 @@
 #include "common/fault.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "provider/box/gone.h"
 #include "provider/cgroup/cgroup.h"
 #include "provider/host/file.h"
 #include "provider/link/link.h"
@@ -98,6 +99,19 @@ local_unlink_sockets(const struct provider *p, const struct box *b,
 	agent_unlink_sockets_of(p->conf, lives, count);
 }
 
+/* Writes the end into the record, which refuses a start from then on. */
+static int
+record_the_end(const struct provider *p, const struct box *b,
+    const char *incarnation, bool destroy, struct record *r, bool *runs,
+    struct err *e)
+{
+	if (box_record(b, r, e) < 0 || local_may_run(p, b, runs, e) < 0 ||
+	    record_check_end(r, incarnation, *runs, destroy, e) < 0)
+		return -1;
+	record_end(r, incarnation, destroy);
+	return box_set_record(b, r, e);
+}
+
 static int
 end_incarnation(const struct provider *p, const struct box *b,
     const char *incarnation, bool destroy, int64_t deadline_ms, struct err *e)
@@ -105,12 +119,7 @@ end_incarnation(const struct provider *p, const struct box *b,
 	struct record r;
 	bool runs;
 
-	if (box_record(b, &r, e) < 0 || local_may_run(p, b, &runs, e) < 0 ||
-	    record_check_end(&r, incarnation, runs, destroy, e) < 0)
-		return -1;
-	/* the record first: it refuses a start of this incarnation */
-	record_end(&r, incarnation, destroy);
-	if (box_set_record(b, &r, e) < 0)
+	if (record_the_end(p, b, incarnation, destroy, &r, &runs, e) < 0)
 		return -1;
 	CRASH_POINT("end.recorded");
 	if (local_kill(p, b, deadline_ms, e) < 0)
@@ -145,5 +154,24 @@ local_destroy(const struct provider *p, const char *id, const char *incarnation,
 		return -1;
 	CRASH_POINT("end.dropped");
 	box_forget(&b);
+	gone_add(&b);
 	return 0;
+}
+
+void
+local_begin_end(const struct provider *p, const char *id,
+    const char *incarnation, bool destroy)
+{
+	auto_box struct box b = BOX_CLOSED;
+	struct cgroup_tree t;
+	struct record r;
+	struct err e; /* ignored: stop or destroy will meet it */
+	bool runs;
+
+	if (box_lock(p, id, 0, &b, &e) < 0 ||
+	    record_the_end(p, &b, incarnation, destroy, &r, &runs, &e) < 0 ||
+	    !runs || box_cgroups(p, &b, &t, &e) < 0)
+		return;
+	(void)!cgroup_kill(&t, b.name, &e);
+	(void)!kill_recorded(p, &b, &e);
 }

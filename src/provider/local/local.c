@@ -1,5 +1,6 @@
 /* local.c: the operations of the provider `local`. */
 #include "provider/local/local.h"
+#include "provider/box/gone.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include "common/clock.h"
 #include "common/mem.h"
 #include "common/str.h"
+#include "provider/box/gone.h"
 #include "provider/cgroup/cgroup.h"
 #include "provider/host/file.h"
 #include "provider/host/trash.h"
@@ -206,13 +208,16 @@ bury_old(const struct provider *p, int64_t deadline_ms, struct err *e)
 {
 	auto_free char *all = xasprintf("%s/box", p->conf->state_dir);
 	auto_names char **names = NULL;
+	auto_gone struct gone_list gone = { 0 };
 
-	if (file_names(AT_FDCWD, all, &names, e) < 0)
+	if (gone_bury(p, deadline_ms, e) < 0 || gone_list(p, &gone, e) < 0 ||
+	    file_names(AT_FDCWD, all, &names, e) < 0)
 		return -1;
 	for (char **n = names; *n != NULL && clock_left_ms(deadline_ms) > 0;
 	     n++)
-		if (box_is_name(*n) && box_bury(p, *n, e) < 0 &&
-		    e->kind != ERR_BUSY && e->kind != ERR_CONFLICT)
+		if (box_is_name(*n) && !gone_has(&gone, *n) &&
+		    box_bury(p, *n, e) < 0 && e->kind != ERR_BUSY &&
+		    e->kind != ERR_CONFLICT)
 			return -1;
 	return 0;
 }
@@ -244,6 +249,7 @@ const struct provider_ops PROVIDER_LOCAL = {
 	.list = local_list,
 	.stop = local_stop,
 	.destroy = local_destroy,
+	.begin_end = local_begin_end,
 	.suspend = local_suspend,
 	.resume = local_resume,
 	.thaw_orphans = local_thaw_orphans,

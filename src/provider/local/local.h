@@ -67,6 +67,8 @@ int local_stop(const struct provider *p, const char *id,
     const char *incarnation, int64_t deadline_ms, struct err *e) MUST_CHECK;
 int local_destroy(const struct provider *p, const char *id,
     const char *incarnation, int64_t deadline_ms, struct err *e) MUST_CHECK;
+void local_begin_end(const struct provider *p, const char *id,
+    const char *incarnation, bool destroy);
 int local_suspend(const struct provider *p, const struct agent_target *t,
     int64_t order, int64_t deadline_ms, struct err *e) MUST_CHECK;
 int local_resume(const struct provider *p, const struct agent_target *t,

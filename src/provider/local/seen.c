@@ -6,6 +6,7 @@
 
 #include "common/mem.h"
 #include "common/str.h"
+#include "provider/box/gone.h"
 #include "provider/cgroup/cgroup.h"
 #include "provider/host/file.h"
 #include "provider/local/local.h"
@@ -146,12 +147,16 @@ compare_names(const void *a, const void *b)
 	return strcmp(*x, *y);
 }
 
-/* Appends those names that are sandboxes' to an array that grows. */
+/*
+ * Appends those names that are sandboxes' to an array that grows; without those
+ * in `gone`, which may be NULL.
+ */
 static void
-add_box_names(char **from, char ***to, size_t *count)
+add_box_names(char **from, const struct gone_list *gone, char ***to,
+    size_t *count)
 {
 	for (char **n = from; *n != NULL; n++) {
-		if (!box_is_name(*n))
+		if (!box_is_name(*n) || (gone != NULL && gone_has(gone, *n)))
 			continue;
 		*to = xrealloc(*to, (*count + 2) * sizeof(**to));
 		(*to)[(*count)++] = xstrdup(*n);
@@ -159,24 +164,29 @@ add_box_names(char **from, char ***to, size_t *count)
 	}
 }
 
-/* Names of all sandboxes with a box, files or a group; sorted, with repeats. */
+/*
+ * Names of all sandboxes with a box, files or a group; sorted, with repeats.  A
+ * box with a tombstone alone is none: one that runs has files, too.
+ */
 static int
 all_names(const struct provider *p, char ***out, size_t *count, struct err *e)
 {
 	auto_free char *path = xasprintf("%s/box", p->conf->state_dir);
 	auto_names char **boxes = NULL, **stores = NULL, **groups = NULL;
+	auto_gone struct gone_list gone = { 0 };
 	struct cgroup_tree t;
 
 	*count = 0;
 	*out = xcalloc(1, sizeof(**out));
-	if (file_names(AT_FDCWD, path, &boxes, e) < 0 ||
+	if (gone_list(p, &gone, e) < 0 ||
+	    file_names(AT_FDCWD, path, &boxes, e) < 0 ||
 	    storage_boxes(p, &stores, e) < 0 ||
 	    cgroup_find(p->conf->cgroup_root, &t, e) < 0 ||
 	    cgroup_names(&t, &groups, e) < 0)
 		return -1;
-	add_box_names(boxes, out, count);
-	add_box_names(stores, out, count);
-	add_box_names(groups, out, count);
+	add_box_names(boxes, &gone, out, count);
+	add_box_names(stores, NULL, out, count);
+	add_box_names(groups, NULL, out, count);
 	qsort(*out, *count, sizeof(**out), compare_names);
 	return 0;
 }
