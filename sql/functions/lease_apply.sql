@@ -46,6 +46,7 @@ BEGIN
     l.accepted_generation := 0;
     l.attempts := 0;
     l.ask_at := '-infinity';
+    l.session_gone := false;
     l.changed_at := at;
     RETURN l;
 END $$;

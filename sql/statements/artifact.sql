@@ -28,6 +28,7 @@ SELECT EXISTS (SELECT FROM artifact WHERE folder = $1 AND sha256 = $2) AS known;
 DELETE FROM artifact WHERE ctid = ANY (ARRAY(
     SELECT ctid FROM artifact
      WHERE created_at < statement_timestamp() - make_interval(days => $1::int)
+     ORDER BY created_at
      LIMIT $2::int
        FOR UPDATE SKIP LOCKED));
 

@@ -36,7 +36,7 @@ SELECT v.applied, v.applied AND session_has_ports($1) AS has_ports
 -- Freezes and thaws whose process died or ran out of time.
 SELECT s.id AS session_id
   FROM session s JOIN sandbox b ON b.id = s.sandbox_id
- WHERE s.suspend_deadline < clock_timestamp() AND b.host IN ('', $1)
+ WHERE s.suspend_deadline < statement_timestamp() AND b.host IN ('', $1)
  ORDER BY s.suspend_deadline
  LIMIT $2::int;
 
@@ -93,6 +93,6 @@ SELECT s.id AS session_id, s.interrupt_id,
   FROM session s
   JOIN lease l ON l.session_id = s.id
   JOIN sandbox b ON b.id = s.sandbox_id
- WHERE s.interrupt_requested_at < clock_timestamp() - interval '20 s' AND b.host IN ('', $1)
+ WHERE s.interrupt_requested_at < statement_timestamp() - interval '20 s' AND b.host IN ('', $1)
  ORDER BY s.interrupt_requested_at
  LIMIT $2::int;

@@ -13,9 +13,10 @@ SELECT s.id AS session_id, s.tenant, s.sandbox_id, b.incarnation, l.instance, l.
  WHERE b.host = $1 AND b.state IN ('creating', 'running') AND l.state = 'owns_wrapper'
    AND s.state <> 'deleted'
    AND s.id = ANY (CASE WHEN $2 <> '' THEN ARRAY[$2] ELSE ARRAY(
-           SELECT x.session_id FROM sandbox y JOIN lease x ON x.sandbox_id = y.id
-            WHERE y.host = $1 AND y.state IN ('creating', 'running')
-              AND x.state = 'owns_wrapper') END)
+           SELECT x.session_id FROM lease x
+            WHERE x.state = 'owns_wrapper' AND x.sandbox_id = ANY (ARRAY(
+                  SELECT y.id FROM sandbox y
+                   WHERE y.host = $1 AND y.state IN ('creating', 'running')))) END)
    AND ($2 <> '' OR network_mode(s) <> 'none');
 
 -- name: egress_use

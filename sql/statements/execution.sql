@@ -121,6 +121,7 @@ SELECT id, session_id, coalesce(overdue, false) AS overdue FROM looked ORDER BY 
 -- params: days, batch
 DELETE FROM execution WHERE id = ANY (ARRAY(
     SELECT id FROM execution WHERE ended_at < statement_timestamp() - make_interval(days => $1::int)
+     ORDER BY ended_at
      LIMIT $2::int));
 
 -- name: executions_due

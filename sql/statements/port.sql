@@ -100,8 +100,10 @@ SELECT r.* FROM port_relays() r
 -- Ports that should be relayed on this host and whose socket is not in the list.
 SELECT r.* FROM port_relays() r
  WHERE r.session_id = ANY (ARRAY(
-           SELECT l.session_id FROM sandbox b JOIN lease l ON l.sandbox_id = b.id
-            WHERE b.host = $1 AND b.state IN ('creating', 'running') AND l.state = 'owns_wrapper'))
+           SELECT l.session_id FROM lease l
+            WHERE l.state = 'owns_wrapper' AND l.sandbox_id = ANY (ARRAY(
+                  SELECT b.id FROM sandbox b
+                   WHERE b.host = $1 AND b.state IN ('creating', 'running')))))
    AND NOT r.pending AND NOT r.closing AND r.listens AND NOT r.suspended AND r.host = $1
    AND r.session_id || '.' || r.generation || '.' || r.port || '.sock'
        NOT IN (SELECT jsonb_array_elements_text($2::jsonb))

@@ -238,11 +238,11 @@ WITH past AS MATERIALIZED (
      WHERE $3::int > 0 AND q.minute_at > statement_timestamp() - interval '1 hour'
 ), old AS (
     DELETE FROM session s USING lease l
-     WHERE s.id IN (SELECT id FROM past UNION SELECT id FROM many)
+     WHERE s.id = ANY (ARRAY(SELECT id FROM past UNION SELECT id FROM many))
        AND l.session_id = s.id AND l.state = 'none'
     RETURNING s.id, s.sandbox_id
 ), leases AS (
-    DELETE FROM lease l USING old WHERE l.session_id = old.id
+    DELETE FROM lease l WHERE l.session_id = ANY (ARRAY(SELECT id FROM old))
 ), events AS ( -- ids follow time: only the oldest are read, and none if the first is too young
     DELETE FROM event
      WHERE id = ANY (ARRAY(SELECT id FROM event ORDER BY id
@@ -258,18 +258,21 @@ WITH past AS MATERIALIZED (
                                        THEN $2::int ELSE 0 END))
        AND at < statement_timestamp() - make_interval(days => $1::int)
 ), keys AS (
-    DELETE FROM idempotency WHERE created_at < statement_timestamp() - interval '24 hours'
+    DELETE FROM idempotency
+     WHERE ctid = ANY (ARRAY(SELECT ctid FROM idempotency
+                              WHERE created_at < statement_timestamp() - interval '24 hours'
+                              ORDER BY created_at
+                              LIMIT 100 * $2::int))
 ), many_keys AS ( -- a tenant has at most so many; one comes with a create
-    DELETE FROM idempotency i
-     USING (SELECT q.tenant, k.created_at
-              FROM quota q
-             CROSS JOIN LATERAL (SELECT x.created_at FROM idempotency x
-                                  WHERE x.tenant = q.tenant
-                                  ORDER BY x.created_at DESC
-                                 OFFSET 100000 LIMIT 1) k
-             WHERE q.minute_at > statement_timestamp() - interval '1 hour') most
-     WHERE i.tenant = most.tenant AND i.created_at <= most.created_at
-       AND i.created_at >= statement_timestamp() - interval '24 hours'
+    DELETE FROM idempotency
+     WHERE ctid = ANY (ARRAY(SELECT k.ctid
+                               FROM quota q
+                              CROSS JOIN LATERAL (SELECT x.ctid FROM idempotency x
+                                                   WHERE x.tenant = q.tenant
+                                                   ORDER BY x.created_at DESC
+                                                  OFFSET 100000 LIMIT 100 * $2::int) k
+                              WHERE q.minute_at > statement_timestamp() - interval '1 hour'))
+       AND created_at >= statement_timestamp() - interval '24 hours'
 ), logins AS (
     DELETE FROM login WHERE expires_at < statement_timestamp()
 ), tickets AS ( -- a request that has one may still be on its way

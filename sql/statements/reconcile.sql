@@ -53,7 +53,8 @@ SELECT 'missing', true, b.id, b.incarnation, l.session_id, l.generation, l.insta
   JOIN sandbox b ON b.id = box.id AND b.incarnation = box.incarnation AND b.host = $1
   JOIN lease l ON l.sandbox_id = b.id
   JOIN session s ON s.id = l.session_id
- WHERE l.state = 'owns_wrapper' AND l.startup_deadline IS NULL AND s.state = 'ready'
+ WHERE l.sandbox_id = ANY (ARRAY(SELECT box.id FROM box))
+   AND l.state = 'owns_wrapper' AND l.startup_deadline IS NULL AND s.state = 'ready'
    AND l.changed_at < statement_timestamp() - interval '5 seconds'
    AND NOT EXISTS (SELECT FROM cell WHERE cell.session = l.session_id);
 

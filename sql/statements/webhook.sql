@@ -59,4 +59,5 @@ UPDATE webhook_delivery SET due_at = clock_timestamp(), claimed = false
 DELETE FROM webhook_delivery WHERE id = ANY (ARRAY(
     SELECT id FROM webhook_delivery
      WHERE created_at < statement_timestamp() - make_interval(days => $1::int)
+     ORDER BY created_at
      LIMIT $2::int));

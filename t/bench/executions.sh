@@ -8,4 +8,5 @@ executions() {
 	while IFS='|' read -r name value unit aim note; do
 		figure "$name" "$value" "$unit" "$aim" "$note"
 	done <"$BENCH/executions"
+	end_shared
 }

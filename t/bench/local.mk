@@ -34,6 +34,7 @@ EXTRA_DIST += \
 	t/bench/executions.sh \
 	t/bench/network.py \
 	t/bench/network.sh \
+	t/bench/queries.py \
 	t/bench/reaper.sh \
 	t/bench/snapshot.sh t/bench/start.sh \
 	t/bench/work.sh \

@@ -8,6 +8,32 @@
 readonly EXPIRED=${BENCH_EXPIRED:-2000} PER_ORG=40 HEALTHY=${BENCH_HEALTHY:-100000}
 readonly HEALTHY_PASSES=5 KILLS=${BENCH_KILLS:-10}
 
+# cpu_ms DAEMON...: the CPU time so far of these daemons, with children that have ended.
+cpu_ms() {
+	local name pids=()
+	for name; do
+		mapfile -t -O "${#pids[@]}" pids < <(children_of "$(daemon_pid "$name")")
+	done
+	printf '/proc/%s/stat\n' "${pids[@]}" | xargs cat 2>/dev/null |
+		sed 's/.*) //' | awk -v hz="$(getconf CLK_TCK)" '{ sum += $12 + $13 + $14 + $15 } END { printf "%d", sum * 1000 / hz }'
+}
+
+# boxes_cpu_ms: that of all sandboxes, by their cgroup; 0 where there is none.
+boxes_cpu_ms() {
+	case $(cgroup_find) in
+	v1) awk '{ printf "%d", $1 / 1000000 }' "/sys/fs/cgroup/cpuacct/$STACK_NAME/cpuacct.usage" ;;
+	v2) awk '$1 == "usage_usec" { printf "%d", $2 / 1000 }' "/sys/fs/cgroup/$STACK_NAME/box/cpu.stat" ;;
+	*) echo 0 ;;
+	esac 2>/dev/null || echo 0
+}
+
+# Ends shared sandboxes in which nothing runs, ahead of their time.
+end_shared() {
+	pg_psql -qAt -c "UPDATE sandbox SET idle_since = clock_timestamp() - interval '1 day', deadline = NULL
+		WHERE state = 'running' AND id NOT LIKE 'ses-%'" >/dev/null &&
+		stack_reap >/dev/null 2>&1
+}
+
 median() { sort -n | awk '{ v[NR] = $1 } END { if (NR == 0) exit 1; print v[int((NR + 1) / 2)] }'; }
 
 # ---- expired sessions
@@ -51,20 +77,22 @@ clean() {
 
 # expired_figure NAME COUNT ISOLATION REAPERS [AIM]
 expired_figure() {
-	local ms left
+	local ms left cpu boxes
 	make_many "$2" "$3" && expire_all || return 1
+	cpu=$(cpu_ms postgres) boxes=$(boxes_cpu_ms)
 	ms=$(clean "$4") || { tail -n 5 "$BENCH/reaped" >&2 && return 1; }
 	left=$(left_over) || return 1
 	figure "$1" "$(awk -v n=$(($2 - left)) -v ms="$ms" 'BEGIN { printf "%.1f", n * 1000 / ms }')" \
-		"/s" "${5:-}" "$(($2 - left)) of $2 in $ms ms"
+		"/s" "${5:-}" "$(($2 - left)) of $2 in $ms ms, CPU of PostgreSQL $(($(cpu_ms postgres) - cpu)), of sandboxes $(($(boxes_cpu_ms) - boxes))"
 	# sessions that this pass left over must not count in the next figure
 	while [ "$(left_over)" -gt 0 ]; do
 		clean 1 >/dev/null || return 1
 	done
+	end_shared
 }
 
 reaper_expired() {
-	expired_figure "expired sessions, one reaper" "$EXPIRED" shared 1 ">= $((EXPIRED / 20))"
+	expired_figure "expired sessions, one reaper" "$EXPIRED" shared 1 ">= $((EXPIRED / 8))"
 }
 reaper_expired_two() {
 	expired_figure "expired sessions, two reapers" "$EXPIRED" shared 2
@@ -74,64 +102,104 @@ reaper_expired_own() {
 		expired_figure "expired, own sandbox, two reapers" $((EXPIRED / 10)) session 2
 }
 
-# ---- healthy rows
+# ---- many rows
 
-# Half of the rows run on another host, half sleep on this one: nothing is due.
-healthy_rows() {
+# Rows as a service has them that has run for a while; t/lib/many-rows.sql says which.  Of
+# the deleted sessions this host has the tombstones: copies of one that a real sandbox left.
+many_rows() {
 	local host
 	host=$(as "$SVC_USER" "$(stack_program sandlease-api)" --config "$(stack_conf_file)" --print |
 		sed -n 's/^host_name *= *//p')
-	pg_psql -q -v ON_ERROR_STOP=1 -v host="$host" -v n="$HEALTHY" <<-'EOT'
-		SET synchronous_commit = off;
-		INSERT INTO org (id) VALUES ('healthy') ON CONFLICT DO NOTHING;
-		CREATE TEMP TABLE row AS
-		SELECT i, i % 2 = 0 AS runs, left(md5('healthy' || i), 20) AS sid,
-		       'ses-' || left(md5('a' || i) || md5('b' || i), 48) AS box
-		  FROM generate_series(1, :n) i;
-		INSERT INTO sandbox (id, tenant, class, state, incarnation, epoch, host, boot_id)
-		SELECT box, 'healthy', 'small', CASE WHEN runs THEN 'running' ELSE 'stopped' END,
-		       left(md5(box), 16), 1, CASE WHEN runs THEN 'elsewhere' ELSE :'host' END, 'boot'
-		  FROM row;
-		INSERT INTO session (id, tenant, user_id, state, sandbox_id, isolation, class,
-		       sleep_after_seconds, started_at, last_activity_at, expires_at, ended_at)
-		SELECT sid, 'healthy', 'u', CASE WHEN runs THEN 'ready' ELSE 'asleep' END, box, 'session',
-		       'small', 600, clock_timestamp(), clock_timestamp(),
-		       clock_timestamp() + interval '1 day',
-		       CASE WHEN runs THEN NULL ELSE clock_timestamp() END
-		  FROM row;
-		INSERT INTO lease (session_id, state, generation, instance, sandbox_id, keep_warm_until,
-		       ask_at)
-		SELECT sid, CASE WHEN runs THEN 'owns_wrapper' ELSE 'none' END, 1,
-		       CASE WHEN runs THEN left(md5(sid), 16) END, box,
-		       CASE WHEN runs THEN clock_timestamp() + interval '1 hour' END,
-		       clock_timestamp() + interval '1 hour'
-		  FROM row;
-		ANALYZE session, lease, sandbox, event;
-	EOT
+	pg_psql -q -v n="$HEALTHY" -v orgs=200 -v host="$host" -v events=10 -f - \
+		<"$HERE/../lib/many-rows.sql" && tombstones
 }
+
+tombstones() {
+	local box=$STACK_STATE/data/box one
+	with_sessions true 1 1 || return 1
+	one=$(find "$box" -mindepth 1 -maxdepth 1 -name 'ses-*' | head -n 1) && [ -n "$one" ] || return 1
+	pg_psql -qAt -c "SELECT id FROM sandbox WHERE state = 'absent' AND created_at < clock_timestamp() - interval '1 hour'" |
+		as "$SVC_USER" /usr/bin/python3 -c '
+import glob, os, shutil, sys
+one, box = sys.argv[1], os.path.dirname(sys.argv[1])
+entry = [e for e in glob.glob(box + "/.gone/*") if e.endswith(os.path.basename(one))]
+for id in sys.stdin.read().split():
+    to = os.path.join(box, id)
+    shutil.copytree(one, to)
+    with open(to + "/label") as f:
+        label = f.read().replace(os.path.basename(one), id)
+    with open(to + "/label", "w") as f:
+        f.write(label)
+    for e in entry[:1]:
+        os.link(to + "/incarnation", "%s/.gone/%s.%s" % (box, os.path.basename(e).partition(".")[0], id))
+' "$one"
+}
+
+many_end() {
+	pg_psql -qAt -v ON_ERROR_STOP=1 >/dev/null 2>&1 <<-'EOT' || return 1
+		TRUNCATE session, lease, sandbox, event, quota, idempotency, execution, artifact, sample, audit,
+		webhook, webhook_delivery, snapshot, sandbox_unused CASCADE;
+		DELETE FROM login WHERE key_id IN (SELECT id FROM api_key WHERE tenant LIKE 'many%');
+		DELETE FROM api_key WHERE tenant LIKE 'many%';
+		DELETE FROM org WHERE id LIKE 'many%';
+	EOT
+	find "$STACK_STATE/data/box" -mindepth 1 -maxdepth 1 -exec rm -rf {} +
+}
+
+with_many() { # FUNCTION
+	local status=0
+	many_rows && "$1" || status=1
+	many_end || status=1
+	return "$status"
+}
+
+# ---- a pass over them
 
 # pass_ms: the time of a pass by its own summary.
 pass_ms() {
 	stack_reap 2>&1 | sed -n 's/^.* reaper: .* in \([0-9]*\) ms$/\1/p'
 }
 
-healthy_figure() {
-	local i
+passes() { # NAME
+	local i cpu
+	cpu=$(cpu_ms postgres)
 	for ((i = 0; i < HEALTHY_PASSES; i++)); do
 		pass_ms || return 1
 	done >"$BENCH/passes"
-	figure "pass over $HEALTHY healthy rows" "$(median <"$BENCH/passes")" ms "<= 1000" \
-		"middle of $(sort -n "$BENCH/passes" | xargs)"
+	figure "pass over $HEALTHY healthy rows$1" "$(median <"$BENCH/passes")" ms "<= 100" \
+		"middle of $(sort -n "$BENCH/passes" | xargs), CPU of PostgreSQL $((($(cpu_ms postgres) - cpu) / HEALTHY_PASSES))"
 }
 
-reaper_healthy() {
-	local status=0
-	healthy_rows && healthy_figure || status=1
-	pg_psql -qAt -v ON_ERROR_STOP=1 >/dev/null <<-'EOT' || status=1
-		TRUNCATE session, lease, sandbox, event, quota, idempotency CASCADE;
-	EOT
-	return "$status"
+# Autovacuum comes some time after rows; so does the second figure.
+healthy_figures() {
+	passes ", no statistics" && pg_psql -q -c "ANALYZE" 2>/dev/null && passes ""
 }
+reaper_healthy() { with_many healthy_figures; }
+
+# ---- requests that read them
+
+readonly QUERY_COUNT=60
+
+query() { # NAME PATH
+	local cpu p50 p99
+	cpu=$(cpu_ms postgres nginx api)
+	read -r p50 p99 < <(/usr/bin/python3 "$HERE/queries.py" "$QUERY_COUNT" "$2") || return 1
+	figure "$1, $HEALTHY sessions" "$p50" ms "<= 10" "p50 of $QUERY_COUNT, p99 $p99, CPU $(awk \
+		-v ms=$(($(cpu_ms postgres nginx api) - cpu)) -v n=$((2 * QUERY_COUNT)) 'BEGIN { printf "%.1f", ms / n }')"
+}
+
+query_figures() {
+	local SANDLEASE_API_KEY
+	SANDLEASE_API_KEY=$(stack_admin key create --org many --user u 2>/dev/null) || return 1
+	export SANDLEASE_API_KEY
+	query "list of 50" "/v1/sessions?limit=50" &&
+		query "list by label" "/v1/sessions?limit=50&label=run:5" &&
+		query "list by a common label" "/v1/sessions?limit=50&label=team:t3" &&
+		query "list by state" "/v1/sessions?limit=50&state=failed" &&
+		query "usage" /v1/usage &&
+		query "health" /v1/health
+}
+queries() { with_many query_figures; }
 
 # ---- a wrapper that was killed
 
@@ -139,7 +207,7 @@ reaper_healthy() {
 wrapper_of() {
 	local dir
 	for dir in /proc/[0-9]*; do
-		[ "$(tr '\0' ' ' <"$dir/cmdline" 2>/dev/null)" = "sandlease-agent wrapper " ] &&
+		[ "$(tr '\0' ' ' 2>/dev/null <"$dir/cmdline")" = "sandlease-agent wrapper " ] &&
 			grep -qzx "SANDLEASE_SESSION_ID=$1" "$dir/environ" 2>/dev/null &&
 			printf '%s' "${dir##*/}" && return 0
 	done

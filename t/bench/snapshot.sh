@@ -72,4 +72,4 @@ snapshot_figures() {
 	snapshot_figure "create from that snapshot" ready
 	snapshot_figure "create from it, copied then" copied
 }
-snapshots() { with_sessions snapshot_figures 1 1; }
+snapshots() { with_sessions snapshot_figures 1 1 && end_shared; }
