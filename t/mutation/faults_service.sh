@@ -479,7 +479,7 @@ api api/auth_cache "an answer hides a name" api/gate/auth.c \
 	's/!\(kept->nameless && sandbox_name_given\(c\)\)/true/' \
 	"a session is named though the answer is kept"
 unit api/auth_cache "what was revoked meanwhile is kept" api/gate/auth_cache.c \
-	'/^auth_cache_keep/,/^}/s/!revocations_unmoved\(a->revocations, &l->stamp\)/false/' \
+	'/^auth_cache_keep/,/^}/s/!revocations_unmoved\(a->revocations, &l->stamp\)/(revocations_read(a->revocations, right->session, right->hash, (void *)(uintptr_t)\&l->stamp), false)/' \
 	"what_was_revoked_meanwhile_is_not_kept"
 unit api/auth_cache "an answer's time begins when it is kept" api/gate/auth_cache.c \
 	's/n->until_us = l->at_us \+/n->until_us = clock_us() +/' \
