@@ -7,7 +7,7 @@ cd "$top_srcdir" || exit 1
 [ -x /usr/sbin/pgbouncer ] || skip_all "there is no PgBouncer"
 
 export STACK_POOLER=session
-for t in sessions quotas events correlation interrupt tickets awake audit suspend; do
+for t in sessions quotas events correlation interrupt tickets awake audit suspend auth_cache; do
 	out=$("t/api/$t.t" 2>&1)
 	is "$?" 0 "t/api/$t.t" || diag "$(grep -A20 '^not ok' <<<"$out" | head -40)"
 done
