@@ -78,8 +78,9 @@ DECLARE
     n    bigint := 0;
 BEGIN
     FOR v_id IN
-        SELECT s.id FROM session s JOIN lease l ON l.session_id = s.id
-         WHERE s.state = 'sleeping' AND l.state = 'none'
+        SELECT s.id FROM session s
+         WHERE s.state = 'sleeping'
+           AND (SELECT l.state FROM lease l WHERE l.session_id = s.id) = 'none'
          LIMIT p_limit
            FOR UPDATE OF s SKIP LOCKED
     LOOP

@@ -1,6 +1,8 @@
 /* parts.c: runs the parts of a pass in their order and divides its time. */
 #include "reaper/parts.h"
 
+#include <string.h>
+
 #include "common/clock.h"
 #include "common/log.h"
 #include "common/mem.h"
@@ -32,8 +34,12 @@ struct part {
 	const char *name;
 	void (*run)(struct pass *p);
 	int weight;
-	const char *after; /* runs again if this part does */
+	const char *after; /* runs again if one of these parts does */
 };
+
+/* Parts that ask for stops, with a space around each. */
+static const char REQUESTS[] =
+    " late_starts orphans expired retention run_time old lost_leases stuck idle ";
 
 /* clang-format off */
 static const struct part PARTS[] = {
@@ -51,7 +57,7 @@ static const struct part PARTS[] = {
 	{ "executions",     executions_look,        2 },
 	{ "stuck",          ask_stuck,              2 },
 	{ "idle",           ask_idle,               4 },
-	{ "stops",          stops_run,              8 },
+	{ "stops",          stops_run,              8, REQUESTS },
 	{ "deletions",      clear_deletions,        4, "stops" },
 	{ "sleepers",       clear_sleepers,         1, "stops" },
 	{ "ports",          ports_settle,           2 },
@@ -65,7 +71,7 @@ static const struct part PARTS[] = {
 	{ "reconcile",      reconcile,              4 },
 	{ "forgotten",      clear_forgotten,        2 },
 	{ "artifacts",      executions_artifacts,   1 },
-	{ "trash",          clear_trash,            4 },
+	{ "trash",          clear_trash,            4, "deletions" },
 	{ "webhooks",       webhooks_send,          4 },
 };
 /* clang-format on */
@@ -113,12 +119,17 @@ run_part(struct pass *p, const struct part *part, int64_t share_ms)
 	return !pass_has_time(p);
 }
 
+/* Whether the turn has one of the parts, whose names are divided by spaces. */
 static bool
-has_part(const struct turn *t, const char *name)
+has_part(const struct turn *t, const char *names)
 {
-	for (size_t i = 0; name != NULL && i < t->count; i++)
-		if (str_equal(t->part[i]->name, name))
+	for (size_t i = 0; names != NULL && i < t->count; i++) {
+		auto_free char *word = xasprintf(" %s ", t->part[i]->name);
+
+		if (str_equal(names, t->part[i]->name) ||
+		    strstr(names, word) != NULL)
 			return true;
+	}
 	return false;
 }
 

@@ -2,11 +2,11 @@
 --
 --   -v n=100000 -v orgs=200 -v host=NAME -v events=10
 --
--- Of n sessions, all a day old, a third belongs to the org `many` and the rest to `orgs`
--- others.  Nothing is due: half of the sessions run, on fifty other hosts; the others
--- sleep, one in five of them on host.  One in twenty was deleted a day ago, with its sandbox; a few have failed.  Each
--- session has `events` events.  Rows are written without our triggers, and their counters
--- are set at the end.
+-- Of n sessions, all of yesterday (20 hours old and more), a third belongs to the org `many`
+-- and the rest to `orgs` others.  Nothing is due: half of the sessions run, on fifty other
+-- hosts; the others sleep, one in five of them on host.  One in twenty was deleted then,
+-- with its sandbox; a few have failed.  Each session has `events` events.  Rows are written
+-- without our triggers, and their counters are set at the end.
 \set ON_ERROR_STOP on
 SET synchronous_commit = off;
 SET client_min_messages = warning;
@@ -32,7 +32,7 @@ SELECT i, CASE WHEN i % 20 = 0 THEN 'deleted' WHEN i % 1000 = 1 THEN 'failed'
        left(md5('many' || i), 20) AS id,
        'ses-' || left(md5('a' || i) || md5('b' || i), 48) AS box,
        CASE WHEN i % 10 = 1 THEN :'host' ELSE 'elsewhere-' || 1 + i / 2 % 50 END AS host,
-       clock_timestamp() - interval '1 day' - i * interval '100 milliseconds' AS at
+       clock_timestamp() - interval '20 hours' - i * interval '100 milliseconds' AS at
   FROM generate_series(1, :n) i;
 
 INSERT INTO sandbox (id, tenant, class, state, incarnation, epoch, host, boot_id, created_at,
@@ -45,12 +45,12 @@ SELECT box, tenant, 'small', CASE state WHEN 'ready' THEN 'running' WHEN 'delete
   FROM many;
 INSERT INTO session (id, tenant, org, user_id, state, reason, sandbox_id, isolation, class, labels, name,
        sleep_after_seconds, created_at, initializing_since, state_at, started_at,
-       last_activity_at, expires_at, ended_at)
+       last_activity_at, expires_at, ended_at, files_dropped_at)
 SELECT id, tenant, tenant, 'u', state, CASE state WHEN 'failed' THEN 'start_failed' END, box, 'session', 'small',
        jsonb_build_object('run', (i / 10)::text, 'team', 't' || i % 10),
        CASE WHEN i % 4 = 0 THEN 'work-' || i END, 600, at, at, at, at, at,
        clock_timestamp() + interval '1 day',
-       CASE WHEN state <> 'ready' THEN at END
+       CASE WHEN state <> 'ready' THEN at END, CASE state WHEN 'failed' THEN at END
   FROM many;
 INSERT INTO lease (session_id, state, generation, instance, sandbox_id, keep_warm_until, ask_at,
        changed_at)
@@ -85,7 +85,7 @@ SELECT id, 8000, md5('token' || i), 'sealed', at, false FROM many WHERE i % 10 =
 INSERT INTO network_use (session_id, ports, changed_at)
 SELECT id, '{}', at FROM many WHERE i % 10 = 1;
 INSERT INTO idempotency (tenant, user_id, key, hash, session_id, created_at)
-SELECT tenant, 'u', 'idem-' || i, 'h', id, at + interval '20 hours' FROM many WHERE i % 2 = 1;
+SELECT tenant, 'u', 'idem-' || i, 'h', id, at FROM many WHERE i % 2 = 1;
 INSERT INTO execution (id, tenant, user_id, session_id, task_id, hash, command, limits, state, created_at,
        given_at, started_at, ended_at, exit_code, attempt, generation, log_bytes)
 SELECT left(md5('execution' || i), 20), tenant, 'u', id, 'task-' || i, 'h', 'true', '{}', 'succeeded', at, at, at, at, 0, 1, 1, 0
@@ -94,7 +94,7 @@ INSERT INTO artifact (execution_id, kind, tenant, host, folder, sha256, bytes, c
 SELECT left(md5('execution' || i), 20), 'log', tenant, :'host', left(md5(tenant), 32), md5('file' || i) || md5('file' || i), 10, at
   FROM many WHERE i % 6 = 1;
 INSERT INTO sample (sandbox_id, session_id, tenant, life, at, cpu_ms)
-SELECT box, CASE WHEN k = 2 THEN id END, tenant, '1', at + interval '20 hours', 1
+SELECT box, CASE WHEN k = 2 THEN id END, tenant, '1', at, 1
   FROM many CROSS JOIN generate_series(1, 2) k WHERE i % 4 = 1;
 INSERT INTO audit (at, kind, severity, tenant, subject)
 SELECT at, 'session_deleted', 'info', tenant, id FROM many WHERE i % 5 = 1;

@@ -45,6 +45,14 @@ int local_kill(const struct provider *p, const struct box *b,
 void local_unlink_sockets(const struct provider *p, const struct box *b,
     const struct record *r);
 
+/*
+ * Names of all sandboxes with a box, files or a group, sorted; an array that
+ * ends with NULL, of malloc'ed strings.  A box with a tombstone alone is none:
+ * one that runs has files, too.
+ */
+int local_names(const struct provider *p, char ***out, size_t *count,
+    struct err *e) MUST_CHECK;
+
 /* Removes the empty cgroups of sandboxes that have no box any more. */
 int local_sweep_groups(const struct provider *p, int64_t deadline_ms,
     struct err *e) MUST_CHECK;

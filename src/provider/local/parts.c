@@ -91,10 +91,10 @@ int
 local_cell_list(const struct provider *p, struct session_seen **out,
     size_t *count, struct err *e)
 {
-	auto_free char *path = xasprintf("%s/box", p->conf->state_dir);
 	auto_names char **boxes = NULL;
 	struct session_list l = { 0 };
-	int rc = file_names(AT_FDCWD, path, &boxes, e);
+	size_t all;
+	int rc = local_names(p, &boxes, &all, e);
 
 	for (char **n = boxes; rc == 0 && *n != NULL; n++) {
 		auto_names char **groups = NULL;
@@ -102,8 +102,6 @@ local_cell_list(const struct provider *p, struct session_seen **out,
 		char id[SANDBOX_ID_MAX];
 		struct cgroup_tree t;
 
-		if (!box_is_name(*n))
-			continue;
 		rc = open_ours(p, *n, &b, id, e);
 		if (rc < 0 || id[0] == '\0')
 			continue;

@@ -164,12 +164,24 @@ add_box_names(char **from, const struct gone_list *gone, char ***to,
 	}
 }
 
-/*
- * Names of all sandboxes with a box, files or a group; sorted, with repeats.  A
- * box with a tombstone alone is none: one that runs has files, too.
- */
-static int
-all_names(const struct provider *p, char ***out, size_t *count, struct err *e)
+/* Drops repeats from a sorted array that ends with NULL; returns its length. */
+static size_t
+drop_repeats(char **names, size_t count)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (n > 0 && str_equal(names[i], names[n - 1]))
+			free(names[i]);
+		else
+			names[n++] = names[i];
+	}
+	names[n] = NULL;
+	return n;
+}
+
+int
+local_names(const struct provider *p, char ***out, size_t *count, struct err *e)
 {
 	auto_free char *path = xasprintf("%s/box", p->conf->state_dir);
 	auto_names char **boxes = NULL, **stores = NULL, **groups = NULL;
@@ -188,6 +200,7 @@ all_names(const struct provider *p, char ***out, size_t *count, struct err *e)
 	add_box_names(stores, NULL, out, count);
 	add_box_names(groups, NULL, out, count);
 	qsort(*out, *count, sizeof(**out), compare_names);
+	*count = drop_repeats(*out, *count);
 	return 0;
 }
 
@@ -201,15 +214,13 @@ local_list(const struct provider *p, struct sandbox_seen **out, size_t *count,
 
 	*out = NULL;
 	*count = 0;
-	if (all_names(p, &names, &all, e) < 0)
+	if (local_names(p, &names, &all, e) < 0)
 		return -1;
 	seen = xcalloc(all, sizeof(*seen));
 	for (size_t i = 0; i < all; i++) {
 		struct err unknown; /* of this sandbox; the list goes on */
 		bool ours;
 
-		if (i > 0 && str_equal(names[i], names[i - 1]))
-			continue;
 		if (look_at_sandbox(p, names[i], &seen[n], &ours, &unknown) < 0)
 			seen[n].presence = PRESENCE_UNKNOWN;
 		if (ours && seen[n].presence != PRESENCE_ABSENT)
