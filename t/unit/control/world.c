@@ -14,7 +14,7 @@
 #include "provider/choose/choose.h"
 
 static const char FRESH[] =
-    "TRUNCATE sample, ticket, snapshot, event, idempotency, sighting, alias, port, network_use, session, lease,"
+    "TRUNCATE sample, ticket, snapshot, session_label, sandbox_unused, warm, event, idempotency, sighting, alias, port, network_use, session, lease,"
     " sandbox, host;"
     "UPDATE installation SET draining = false;"
     "INSERT INTO org (id) VALUES ('acme') ON CONFLICT DO NOTHING;"
