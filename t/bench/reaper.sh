@@ -18,15 +18,6 @@ cpu_ms() {
 		sed 's/.*) //' | awk -v hz="$(getconf CLK_TCK)" '{ sum += $12 + $13 + $14 + $15 } END { printf "%d", sum * 1000 / hz }'
 }
 
-# boxes_cpu_ms: that of all sandboxes, by their cgroup; 0 where there is none.
-boxes_cpu_ms() {
-	case $(cgroup_find) in
-	v1) awk '{ printf "%d", $1 / 1000000 }' "/sys/fs/cgroup/cpuacct/$STACK_NAME/cpuacct.usage" ;;
-	v2) awk '$1 == "usage_usec" { printf "%d", $2 / 1000 }' "/sys/fs/cgroup/$STACK_NAME/box/cpu.stat" ;;
-	*) echo 0 ;;
-	esac 2>/dev/null || echo 0
-}
-
 # Ends shared sandboxes in which nothing runs, ahead of their time.
 end_shared() {
 	pg_psql -qAt -c "UPDATE sandbox SET idle_since = clock_timestamp() - interval '1 day', deadline = NULL
@@ -77,13 +68,13 @@ clean() {
 
 # expired_figure NAME COUNT ISOLATION REAPERS [AIM]
 expired_figure() {
-	local ms left cpu boxes
+	local ms left cpu
 	make_many "$2" "$3" && expire_all || return 1
-	cpu=$(cpu_ms postgres) boxes=$(boxes_cpu_ms)
+	cpu=$(cpu_ms postgres)
 	ms=$(clean "$4") || { tail -n 5 "$BENCH/reaped" >&2 && return 1; }
 	left=$(left_over) || return 1
 	figure "$1" "$(awk -v n=$(($2 - left)) -v ms="$ms" 'BEGIN { printf "%.1f", n * 1000 / ms }')" \
-		"/s" "${5:-}" "$(($2 - left)) of $2 in $ms ms, CPU of PostgreSQL $(($(cpu_ms postgres) - cpu)), of sandboxes $(($(boxes_cpu_ms) - boxes))"
+		"/s" "${5:-}" "$(($2 - left)) of $2 in $ms ms, CPU of PostgreSQL $(($(cpu_ms postgres) - cpu))"
 	# sessions that this pass left over must not count in the next figure
 	while [ "$(left_over)" -gt 0 ]; do
 		clean 1 >/dev/null || return 1
