@@ -191,9 +191,10 @@ def directory_leaks(w):
             if s is None or s["state"] in ("deleted", "lost") \
                     or (whose != sid and whose in there):
                 yield "directory storage/%s/%s: %r" % (sandbox, sid, s)
+    # a tombstone goes in an hour, whether or not a row is left
     for entry in names(os.path.join(w.data, "box/.gone")):
-        if entry.partition(".")[2] not in w.sandboxes:
-            yield "tombstone box/.gone/%s: no row" % entry
+        if not os.path.isdir(os.path.join(w.data, "box", entry.partition(".")[2])):
+            yield "tombstone box/.gone/%s: no box" % entry
     for sandbox in names(os.path.join(w.data, "box")):
         if sandbox == ".gone":
             continue
@@ -204,7 +205,7 @@ def directory_leaks(w):
         except FileNotFoundError:
             text = ""
         if sandbox not in w.sandboxes and '"destroyed"' in text:
-            continue  # a crash of PostgreSQL lost its row; the tombstone goes in an hour
+            continue  # a member of the warm pool, or a crash of PostgreSQL lost its row
         if sandbox not in w.sandboxes:
             yield "directory box/%s: no row" % sandbox
         elif '"live"' in text and not runs(w, sandbox):
