@@ -180,7 +180,7 @@ def a_reader_that_dies_is_not_missed():
         until("it is dead", lambda p=pid: not service.alive(p))
         expect(200, call("GET", "/v1/health", key=VICTIM))
         until("it is replaced", lambda: len(service.workers()) ==
-              WORKERS + READERS + 4 + 2 + 4)
+              WORKERS + READERS + 4 + 2 + 5)
 
 
 @case
