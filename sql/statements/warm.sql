@@ -48,9 +48,3 @@ SELECT w.session_id, w.sandbox_id, w.incarnation, w.class, w.state,
     ON s.id = w.sandbox_id
  WHERE w.host = $1
  ORDER BY w.changed_at;
-
--- name: warm_counts
--- Members by host, class and state, and how many creates have found one since the installation.
-SELECT w.host, w.class, w.state, count(*) AS members,
-       (SELECT last_value FROM warm_hits) AS hits, (SELECT last_value FROM warm_misses) AS misses
-  FROM warm w GROUP BY 1, 2, 3 ORDER BY 1, 2, 3;

@@ -1,7 +1,7 @@
 /*
  * warm.pml: a model of one member of the warm pool, until a session owns it.
  *
- * What is modelled
+ * Modelled
  *   - its row (sql/functions/warm.sql) and the session that a create makes of it.
  *     Every SQL function is one atomic step.
  *   - the host: the sandbox with its wrapper, the tombstone of its incarnation,
@@ -15,13 +15,13 @@
  *     too, because another server takes over that has not got it yet.
  *   - the world: the sandbox dies at any time.
  *
- * What is abstracted
+ * Abstracted
  *   - After the adoption: lease.pml begins there (-DWARM).
  *   - Time: a deadline may have passed, or not, at any moment.
  *   - What no row explains is seen twice before it is destroyed.  Here once: a row
  *     cannot come back by itself, because ids are random and used once.
  *
- * What is checked
+ * Checked
  *   one tenant   a wrapper is adopted by one create, and files are used by no other
  *   no loss      what a session owns is not destroyed as a member
  *   no leak      (ltl) once nothing dies and no create comes, a sandbox that runs

@@ -2,7 +2,9 @@
  * warm.c: the process that fills the warm pool.
  *
  * A member is started only when no create has come for a while: on a busy host
- * the pool would take the processors from those who wait.
+ * the pool would take the processors from those who wait.  One tenant whose
+ * creates never end must not keep it empty for all others, so the wait has a
+ * limit; then one member is started.
  */
 #include "api/serve/warm.h"
 
@@ -21,7 +23,7 @@
  * The reaper may retire members, so the process looks every LOOK_MS, too.
  * After a failure it waits as long.
  */
-enum { QUIET_MS = 200, LOOK_MS = 15000 };
+enum { QUIET_MS = 200, QUIET_WAIT_MS = 2000, LOOK_MS = 15000 };
 
 static int creates_fd = -1; /* an eventfd, shared by all children */
 
@@ -50,7 +52,18 @@ wait_for_create(int ms)
 	    read(creates_fd, &count, sizeof(count)) == sizeof(count);
 }
 
-/* Starts members until there are enough, or a create comes. */
+/* After a create: waits until no other has come for QUIET_MS. */
+static void
+wait_for_quiet(const volatile sig_atomic_t *stopping)
+{
+	int64_t end_ms = clock_ms() + QUIET_WAIT_MS;
+
+	while (!*stopping && clock_left_ms(end_ms) > 0 &&
+	    wait_for_create(QUIET_MS))
+		;
+}
+
+/* Starts members until there are enough. */
 static int
 fill_class(struct control *ctl, const char *name, int64_t most,
     const volatile sig_atomic_t *stopping, struct err *e)
@@ -58,9 +71,8 @@ fill_class(struct control *ctl, const char *name, int64_t most,
 	bool made = true;
 
 	while (made && !*stopping) {
-		while (!*stopping && wait_for_create(0))
-			while (!*stopping && wait_for_create(QUIET_MS))
-				;
+		if (wait_for_create(0))
+			wait_for_quiet(stopping);
 		if (warm_fill(ctl, name, most, &made, e) < 0)
 			return -1;
 	}
@@ -86,8 +98,7 @@ follow_creates(const struct conf *conf, struct store *store,
 				log_err(LOG_WARN, "warm", &why);
 		}
 		if (wait_for_create(LOOK_MS))
-			while (!*stopping && wait_for_create(QUIET_MS))
-				;
+			wait_for_quiet(stopping);
 	}
 	return 0;
 }
