@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -14,6 +15,8 @@
 
 enum {
 	HIGH_FD = 64,
+	FIRST_STACK = 16 * 1024,
+	SECOND_STACK = 128 * 1024, /* paths, and what a sanitizer adds */
 	ALONE_NICE = 5, /* clients that wait for a session have priority */
 	ALONE_FILES = 256
 };
@@ -53,38 +56,64 @@ spawn_place_fds(const int *sources, int count)
 	return (int)syscall(SYS_close_range, count, ~0U, 0);
 }
 
+struct orphan {
+	void (*become)(void *arg);
+	void *arg;
+	int error; /* errno, if the second child could not be made */
+	_Alignas(16) char first_stack[FIRST_STACK];
+	_Alignas(16) char second_stack[SECOND_STACK];
+};
+
+static int
+run_second(void *arg)
+{
+	struct orphan *o = arg;
+
+	o->become(o->arg);
+	return 127;
+}
+
+static int
+run_first(void *arg)
+{
+	struct orphan *o = arg;
+
+	if (clone(run_second, o->second_stack + sizeof(o->second_stack),
+		CLONE_VM | CLONE_VFORK | SIGCHLD, o) < 0)
+		o->error = errno;
+	return 0;
+}
+
 /*
- * Forks twice: the first child ends at once, so pid 1 becomes the parent of the
- * second and reaps it.  Both are vfork(), which does not copy the memory map of
- * the worker: the worker waits until become() has ended in an exec.  Signals
- * wait as long, because a handler that ran in a child would change the worker's
- * memory.
+ * Makes two children: the first ends at once, so pid 1 becomes the parent of the
+ * second and reaps it.  Like a child of vfork() both run in the worker's memory,
+ * which is not copied, and the worker waits until become() has ended in an exec;
+ * but each has a stack of its own, as vfork() may not be called by its own child.
+ * Signals wait as long, because a handler that ran in a child would change the
+ * worker's memory.
  */
 int
 spawn_orphan(void (*become)(void *arg), void *arg, struct err *e)
 {
+	struct orphan o;
 	sigset_t all, before;
 	int status;
 	pid_t pid;
 
+	o.become = become;
+	o.arg = arg;
+	o.error = 0;
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, &before);
-	pid = vfork();
-	if (pid == 0) {
-		if (vfork() == 0) {
-			become(arg);
-			_exit(127);
-		}
-		_exit(0);
-	}
+	pid = clone(run_first, o.first_stack + sizeof(o.first_stack),
+	    CLONE_VM | CLONE_VFORK | SIGCHLD, &o);
 	if (pid < 0)
-		err_errno(e, "vfork");
+		o.error = errno;
 	sigprocmask(SIG_SETMASK, &before, NULL);
-	if (pid < 0)
-		return -1;
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+	while (pid > 0 && waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
-	return 0;
+	errno = o.error;
+	return o.error == 0 ? 0 : err_errno(e, "clone");
 }
 
 /*

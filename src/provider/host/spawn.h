@@ -19,8 +19,8 @@ extern char *const SPAWN_ENVIRONMENT[];
 
 /*
  * Calls become(arg) in a process whose parent ends at once.  become() must not
- * return: it ends in execve() or _exit().  It runs after vfork(), in the memory
- * of the caller, which waits for that; so it begins with
+ * return: it ends in execve() or _exit().  It runs like a child of vfork(), in
+ * the memory of the caller, which waits for that; so it begins with
  * spawn_reset_signals() and leaves nothing there that the caller relies on.
  */
 int spawn_orphan(void (*become)(void *arg), void *arg, struct err *e)
