@@ -153,9 +153,9 @@ import os, socket, sys, time
 path, count = sys.argv[1], int(sys.argv[2])
 all = []
 for i in range(count):
-    s = socket.create_connection(("unread.example.com", 80))
-    all.append(s)
-    try:
+    try:  # one too many is reset: while it connects, or later
+        s = socket.create_connection(("unread.example.com", 80))
+        all.append(s)
         s.sendall(("GET %s HTTP/1.1\\r\\nHost: unread.example.com\\r\\n"
                    "Connection: close\\r\\n\\r\\n" % path).encode())
         s.shutdown(socket.SHUT_WR)
