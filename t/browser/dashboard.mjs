@@ -268,8 +268,8 @@ const STEPS = {
 		const lost = page.locator(".troubles .notice", { hasText: "without their session" });
 		const lease = "z".repeat(20);
 		const query = (text) => stack("pg_psql", "-q", "-c", text);
-		query(`INSERT INTO lease (session_id, state, generation, instance)
-			VALUES ('${lease}', 'owns_wrapper', 1, 'x')`);
+		query(`INSERT INTO lease (session_id, state, generation, instance, session_gone)
+			VALUES ('${lease}', 'owns_wrapper', 1, 'x', true)`);
 		await logIn(stack("stack_admin", "key", "create", "--org", "ops",
 			"--user", "ops", "--scope", "admin"));
 		await lost.filter({ hasText: ": 1" }).waitFor();
