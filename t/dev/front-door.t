@@ -163,7 +163,8 @@ is $? 1 "up on another port is refused while it runs"
 
 out=$(dev b up)
 is $? 0 "a second checkout runs beside the first" || diag "$out"
-session=$(call a POST /v1/sessions '{"isolation": "session"}' | field id)
+made=$(call a POST /v1/sessions '{"isolation": "session"}')
+session=$(field id <<<"$made") box=$(field sandboxId <<<"$made")
 is "$(state_of a "$session")" ready "a session of the first is ready"
 like "$(call b GET "/v1/sessions/$session")" '"status": ?404' \
 	"the second does not know it"
@@ -174,7 +175,7 @@ for _ in 1 2 3; do
 done
 is "$(state_of a "$session")" ready "and its reaper lets it live"
 in_place a
-sandbox=$(stack_noted_pids)
+sandbox=$(stack_noted_pids "$box")
 like "$sandbox" '^[0-9]+' "its sandbox runs"
 
 # ---- a copy of a checkout that runs, var/ and all
@@ -184,7 +185,7 @@ out=$("$world/copy/dev" down 2>&1)
 is $? 0 "down in a copy of it works" || diag "$out"
 is "$(pids_of)" "$before" "and leaves the daemons of the original alone"
 like "$(call a GET /v1/me)" '"demo"' "which still answers"
-is "$(stack_noted_pids)" "$sandbox" "with its sandbox"
+is "$(stack_noted_pids "$box")" "$sandbox" "with its sandbox"
 
 # ---- up that fails while something runs
 
@@ -192,13 +193,13 @@ served=$(daemon_pid postgres && daemon_pid nginx)
 kill -KILL "$(daemon_pid api)"
 out=$(STACK_CONF="capacity_min_mb = 1000000000" dev a up)
 is $? 1 "up fails when doctor finds something wrong"
-is "$(stack_noted_pids)" "$sandbox" "the sandbox that ran runs on"
+is "$(stack_noted_pids "$box")" "$sandbox" "the sandbox that ran runs on"
 is "$(daemon_pid postgres && daemon_pid nginx)" "$served" "so do the daemons"
 ok "PostgreSQL can be reached" test -S "$STACK_RUN/pg/.s.PGSQL.5432"
 is "$(state_of a "$session")" ready "the service answers"
 out=$(dev a up)
 is $? 0 "the next up works, with the settings it was given" || diag "$out"
-is "$(stack_noted_pids)" "$sandbox" "and the sandbox runs on"
+is "$(stack_noted_pids "$box")" "$sandbox" "and the sandbox runs on"
 like "$(call a POST "/v1/sessions/$session/api/execute" '{"command": "echo hi"}')" '"exitCode": ?0' \
 	"as it was"
 

@@ -199,7 +199,7 @@ stack_files_of() { # PID
 	find "/proc/$1/fd" -maxdepth 1 -lname "$STACK_STATE/data/*" 2>/dev/null
 }
 
-stack_noted_pids() {
+stack_noted_pids() { # [SANDBOX]: of all of them
 	local boot bwrap bwrap_start init init_start
 	boot=$(</proc/sys/kernel/random/boot_id)
 	while IFS=' ' read -r bwrap bwrap_start init init_start; do
@@ -210,7 +210,8 @@ stack_noted_pids() {
 		[ "$(proc_start "$init")" = "$init_start" ] || continue
 		[ ! -r "/proc/$init/fd" ] || [ -n "$(stack_files_of "$init")" ] || continue
 		echo "$init"
-	done < <(cat "$STACK_STATE"/data/box/*/proc 2>/dev/null | tr '}' '\n' |
+	# shellcheck disable=SC2086 # * means all
+	done < <(cat "$STACK_STATE"/data/box/${1:-*}/proc 2>/dev/null | tr '}' '\n' |
 		grep -F "$boot" | sed -nE 's/.*"bwrap":([0-9]+),"bwrapStart":([0-9]+),"init":([0-9]+),"initStart":([0-9]+).*/\1 \2 \3 \4/p')
 }
 
