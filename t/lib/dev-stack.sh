@@ -199,9 +199,11 @@ stack_files_of() { # PID
 	find "/proc/$1/fd" -maxdepth 1 -lname "$STACK_STATE/data/*" 2>/dev/null
 }
 
-stack_noted_pids() { # [SANDBOX]: of all of them
+stack_noted_pids() { # SANDBOX, or '*'
 	local boot bwrap bwrap_start init init_start
 	boot=$(</proc/sys/kernel/random/boot_id)
+	# shellcheck disable=SC2206 # * means all
+	local notes=("$STACK_STATE"/data/box/$1/proc)
 	while IFS=' ' read -r bwrap bwrap_start init init_start; do
 		if [ "$(proc_start "$bwrap")" = "$bwrap_start" ]; then
 			grep -qsF "$STACK_STATE/data/" "/proc/$bwrap/cmdline" || continue
@@ -210,8 +212,7 @@ stack_noted_pids() { # [SANDBOX]: of all of them
 		[ "$(proc_start "$init")" = "$init_start" ] || continue
 		[ ! -r "/proc/$init/fd" ] || [ -n "$(stack_files_of "$init")" ] || continue
 		echo "$init"
-	# shellcheck disable=SC2086 # * means all
-	done < <(cat "$STACK_STATE"/data/box/${1:-*}/proc 2>/dev/null | tr '}' '\n' |
+	done < <(cat "${notes[@]}" 2>/dev/null | tr '}' '\n' |
 		grep -F "$boot" | sed -nE 's/.*"bwrap":([0-9]+),"bwrapStart":([0-9]+),"init":([0-9]+),"initStart":([0-9]+).*/\1 \2 \3 \4/p')
 }
 
@@ -222,7 +223,7 @@ stack_lock_pids() {
 
 stack_sandbox_pids() {
 	{
-		stack_noted_pids
+		stack_noted_pids '*'
 		stack_lock_pids
 	} | sort -un
 }

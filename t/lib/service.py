@@ -525,7 +525,7 @@ def webhooks_left_alone():
 def sandbox_pids():
     """bwrap and init of every sandbox of this service."""
     return sorted({int(pid) for pid in
-                   stack("stack_noted_pids", check=False).split()})
+                   stack("stack_noted_pids", "*", check=False).split()})
 
 
 def init_of(pid):
