@@ -22,25 +22,32 @@ BEGIN
 END $$;
 
 -- The same for a caller that has locked the lease.
--- A step that ended before the latest event gets that event's time, so that times
--- never run backwards; its duration stays the same.
 CREATE OR REPLACE FUNCTION event_steps_add(p_session text, p jsonb)
 RETURNS void LANGUAGE plpgsql AS $$
-DECLARE
-    v_last timestamptz;
 BEGIN
-    SELECT at INTO v_last FROM event WHERE session_id = p_session ORDER BY id DESC LIMIT 1;
     INSERT INTO event (session_id, at, kind, what, actor, reason, generation, trace_id,
                        duration_ms, detail)
+    SELECT * FROM event_of_steps(p_session, p, clock_timestamp());
+END $$;
+
+-- The rows themselves, for an INSERT.  In SQL: its plan becomes part of the caller's.
+-- A step that ended before the latest event gets that event's time, so that times
+-- never run backwards; its duration stays the same.
+CREATE OR REPLACE FUNCTION event_of_steps(p_session text, p jsonb, p_at timestamptz)
+RETURNS TABLE (session_id text, at timestamptz, kind text, what text, actor text, reason text,
+    generation bigint, trace_id text, duration_ms bigint, detail jsonb)
+LANGUAGE sql STABLE AS $$
     SELECT p_session,
-           greatest(v_last, clock_timestamp() - make_interval(secs => s.ago / 1000.0)),
+           greatest((SELECT e.at FROM event e WHERE e.session_id = p_session
+                      ORDER BY e.id DESC LIMIT 1),
+               p_at - make_interval(secs => s.ago / 1000.0)),
            'step', s.what,
            coalesce(p->>'actor', event_actor()), s.error, (p->>'generation')::bigint,
            p->>'trace', s.ms,
            CASE WHEN s.how IS NULL THEN '{}' ELSE jsonb_build_object('how', s.how) END
       FROM jsonb_to_recordset(p->'steps')
-           AS s (what text, ms bigint, ago bigint, how text, error text);
-END $$;
+           AS s (what text, ms bigint, ago bigint, how text, error text)
+$$;
 
 -- Refuses to change an event, or to delete one that is younger than a day, so that
 -- a mistake in our code cannot change the history.  Retention is at least a day
@@ -91,21 +98,20 @@ CREATE OR REPLACE TRIGGER session_forgotten
     AFTER DELETE ON session
     FOR EACH ROW EXECUTE FUNCTION event_forget();
 
--- Wakes the clients that wait for an event of the session.  NOTIFY takes a lock that
+-- Wakes the clients that wait for an event of these sessions.  NOTIFY takes a lock that
 -- all commits share, so it is sent only if a waiter is registered.
 CREATE OR REPLACE FUNCTION event_tell()
 RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-    IF EXISTS (SELECT FROM event_waiter w
-                WHERE w.session_id = NEW.session_id AND w.until > clock_timestamp()) THEN
-        PERFORM pg_notify('sandlease_' || NEW.session_id, '');
-    END IF;
+    PERFORM pg_notify('sandlease_' || w.session_id, '')
+       FROM written e JOIN event_waiter w ON w.session_id = e.session_id
+      WHERE w.until > clock_timestamp();
     RETURN NULL;
 END $$;
 
 CREATE OR REPLACE TRIGGER event_told
-    AFTER INSERT ON event
-    FOR EACH ROW EXECUTE FUNCTION event_tell();
+    AFTER INSERT ON event REFERENCING NEW TABLE AS written
+    FOR EACH STATEMENT EXECUTE FUNCTION event_tell();
 
 -- Registers a waiter and answers its number; NULL: no such session.
 -- Every writer of an event holds the lock of the session's or the lease's row until

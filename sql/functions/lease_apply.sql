@@ -144,18 +144,26 @@ BEGIN
      WHERE session_id = p.session_id;
 END $$;
 
--- o: the lease before.
 CREATE OR REPLACE FUNCTION lease_event(o lease, l lease, p_event text, p jsonb, at timestamptz)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO event (session_id, at, kind, what, actor, reason, generation, trace_id,
                        duration_ms, detail)
-    VALUES (l.session_id, at, 'lease', p_event, coalesce(p->>'actor', event_actor()),
-            coalesce(l.reason, o.reason, p->>'reason'), l.generation, p->>'trace',
-            ms_between(o.changed_at, at),
-            jsonb_strip_nulls(jsonb_build_object('from', o.state, 'to', l.state,
-                'reason', l.reason, 'error', l.last_error)));
+    SELECT * FROM event_of_lease(o, l, p_event, p, at);
 END $$;
+
+-- The row itself, for an INSERT.  o: the lease before.
+CREATE OR REPLACE FUNCTION event_of_lease(o lease, l lease, p_event text, p jsonb,
+    p_at timestamptz)
+RETURNS TABLE (session_id text, at timestamptz, kind text, what text, actor text, reason text,
+    generation bigint, trace_id text, duration_ms bigint, detail jsonb)
+LANGUAGE sql STABLE AS $$
+    SELECT l.session_id, p_at, 'lease', p_event, coalesce(p->>'actor', event_actor()),
+           coalesce(l.reason, o.reason, p->>'reason'), l.generation, p->>'trace',
+           ms_between(o.changed_at, p_at),
+           jsonb_strip_nulls(jsonb_build_object('from', o.state, 'to', l.state,
+               'reason', l.reason, 'error', l.last_error))
+$$;
 
 -- Says why the fence refuses an event; NULL when it does not.
 CREATE OR REPLACE FUNCTION lease_fence(l lease, p_fence text, p jsonb, at timestamptz)

@@ -53,8 +53,11 @@ RETURNS void LANGUAGE plpgsql STABLE AS $$
 DECLARE
     v_entry text;
 BEGIN
+    IF p_policy->'allow' IS NULL THEN
+        RETURN;
+    END IF;
     SELECT a.entry INTO v_entry
-      FROM jsonb_array_elements_text(coalesce(p_policy->'allow', '[]')) a (entry)
+      FROM jsonb_array_elements_text(p_policy->'allow') a (entry)
      WHERE left(a.entry, 1) = '@'
        AND NOT EXISTS (SELECT FROM network_preset n WHERE '@' || n.name = a.entry)
      LIMIT 1;
@@ -77,8 +80,11 @@ END $$;
 CREATE OR REPLACE FUNCTION network_must_fit(p_policy jsonb, p_class text)
 RETURNS void LANGUAGE plpgsql STABLE AS $$
 BEGIN
-    IF p_policy->>'mode' <> 'none' AND EXISTS (SELECT FROM class c
-            WHERE c.name = p_class AND c.network_max->>'mode' = 'none') THEN
+    IF coalesce(p_policy->>'mode', 'none') = 'none' THEN
+        RETURN;
+    END IF;
+    IF EXISTS (SELECT FROM class c
+                WHERE c.name = p_class AND c.network_max->>'mode' = 'none') THEN
         RAISE SQLSTATE 'SX426' USING MESSAGE = format('the class %s has no network;'
             ' the operator decides that by sandlease-admin class set', p_class);
     END IF;

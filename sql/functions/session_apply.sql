@@ -9,9 +9,8 @@ CREATE OR REPLACE FUNCTION session_apply(p_session text, p_event text, p jsonb,
     OUT now_state text, OUT applied boolean, OUT why text)
 LANGUAGE plpgsql AS $$
 DECLARE
-    s  session%ROWTYPE;
-    t  session_transition%ROWTYPE;
-    at timestamptz;
+    s session%ROWTYPE;
+    a record;
 BEGIN
     applied := false;
     SELECT * INTO s FROM session WHERE id = p_session FOR UPDATE;
@@ -19,13 +18,27 @@ BEGIN
         why := 'no such session';
         RETURN;
     END IF;
-    at := clock_timestamp(); -- after the lock
+    a := session_change(s, p_event, p);
+    now_state := a.now_state;
+    applied := a.applied;
+    why := a.why;
+END $$;
+
+-- The same for a caller that has locked the row and read it since.
+CREATE OR REPLACE FUNCTION session_change(s session, p_event text, p jsonb,
+    OUT now_state text, OUT applied boolean, OUT why text)
+LANGUAGE plpgsql AS $$
+DECLARE
+    t  session_transition%ROWTYPE;
+    at timestamptz := clock_timestamp(); -- after the lock
+BEGIN
+    applied := false;
     now_state := s.state;
-    why := session_refuses(s, p_event, p);
+    SELECT * INTO t FROM session_transition WHERE from_state = s.state AND event = p_event;
+    why := session_refusal(s, t, p_event, p, at);
     IF why IS NOT NULL THEN
         RETURN;
     END IF;
-    SELECT * INTO t FROM session_transition WHERE from_state = s.state AND event = p_event;
     applied := true;
     IF t.effects = '{}' THEN
         RETURN; -- the event is expected here and changes nothing
@@ -79,7 +92,7 @@ BEGIN
            env_sealed = CASE WHEN 'wiped' <> ALL (t.effects) THEN x.env_sealed END,
            secrets_sealed = CASE WHEN 'wiped' <> ALL (t.effects) THEN x.secrets_sealed END,
            setup_sealed = CASE WHEN 'wiped' <> ALL (t.effects) THEN x.setup_sealed END
-     WHERE x.id = p_session;
+     WHERE x.id = s.id;
     now_state := t.to_state;
 END $$;
 
@@ -88,14 +101,21 @@ END $$;
 CREATE OR REPLACE FUNCTION session_refuses(s session, p_event text, p jsonb)
 RETURNS text LANGUAGE plpgsql AS $$
 DECLARE
-    v_fence text;
+    t session_transition%ROWTYPE;
 BEGIN
-    SELECT fence INTO v_fence FROM session_transition
-     WHERE from_state = s.state AND event = p_event;
-    IF NOT FOUND THEN
+    SELECT * INTO t FROM session_transition WHERE from_state = s.state AND event = p_event;
+    RETURN session_refusal(s, t, p_event, p, clock_timestamp());
+END $$;
+
+-- t: the transition, all NULL if there is none.
+CREATE OR REPLACE FUNCTION session_refusal(s session, t session_transition, p_event text,
+    p jsonb, at timestamptz)
+RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
+BEGIN
+    IF t.event IS NULL THEN
         RETURN format('%s is not possible while the session is %s', p_event, s.state);
     END IF;
-    RETURN session_fence(s, v_fence, p, clock_timestamp());
+    RETURN session_fence(s, t.fence, p, at);
 END $$;
 
 CREATE OR REPLACE FUNCTION session_fence(s session, p_fence text, p jsonb, at timestamptz)

@@ -486,21 +486,24 @@ BEGIN
         RETURN false; -- frozen meanwhile: session_thawed is its outcome
     END IF;
     SELECT * INTO l FROM lease WHERE session_id = p_session FOR UPDATE;
-    IF p ? 'steps' THEN
-        PERFORM event_steps_add(p_session, p);
-    END IF;
     at := clock_timestamp(); -- after the lock
     -- both events of the lease are one write
     verified := lease_next(l, 'startup_verified', p, at);
     IF verified.why IS NOT NULL THEN
+        PERFORM event_steps_add(p_session, p);
         RETURN false;
     END IF;
     v_warm := p || jsonb_build_object('seconds', session_warm_seconds(s));
     warm := lease_next(verified.l, 'retain_warm', v_warm, at);
     PERFORM lease_write(warm.l);
-    PERFORM lease_event(l, verified.l, 'startup_verified', p, at);
-    PERFORM lease_event(verified.l, warm.l, 'retain_warm', v_warm, at);
-    PERFORM session_apply(p_session, 'verified', p);
+    INSERT INTO event (session_id, at, kind, what, actor, reason, generation, trace_id,
+                       duration_ms, detail)
+    SELECT * FROM event_of_steps(p_session, p, at)
+     UNION ALL
+    SELECT * FROM event_of_lease(l, verified.l, 'startup_verified', p, at)
+     UNION ALL
+    SELECT * FROM event_of_lease(verified.l, warm.l, 'retain_warm', v_warm, at);
+    PERFORM session_change(s, 'verified', p);
     IF EXISTS (SELECT FROM execution e WHERE e.session_id = p_session AND e.state = 'queued'
                   AND e.generation IS NULL) THEN
         PERFORM pg_notify('sandlease_starts', ''); -- src/api/serve/starts.c gives them

@@ -166,7 +166,9 @@ mutant "who answered at last was late all the same" reaper.t functions/session_s
 mutant "what sleeps can fail" states.t migrations/0015_session_states.sql \
 	"s/'\{initializing,ready\}', 'fail'/'{initializing,ready,sleeping}', 'fail'/"
 mutant "steps run backwards" history.t functions/event.sql \
-	"s/greatest\(v_last, (clock_timestamp.*)\),/\1,/"
+	"s/ORDER BY e.id DESC LIMIT 1/AND false LIMIT 1/"
+mutant "nobody is told of an event" history.t functions/event.sql \
+	"s/WHERE w.until > clock_timestamp/WHERE w.until < clock_timestamp/"
 mutant "a force leaves no trace" reaper.t functions/reaper.sql \
 	"s/PERFORM audit_add\(/PERFORM jsonb_build_array(/"
 
