@@ -57,15 +57,27 @@ CREATE OR REPLACE FUNCTION session_accepted(p_session text, p_generation bigint,
     p_trace text, p_actor text)
 RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
-    l lease%ROWTYPE;
+    l  lease%ROWTYPE;
+    a  lease%ROWTYPE;
+    n  record;
+    p  jsonb;
+    at timestamptz;
 BEGIN
     SELECT * INTO l FROM lease
      WHERE session_id = p_session AND accepted_generation < p_generation
        FOR UPDATE;
-    IF FOUND AND (lease_apply(p_session, 'delivery_accepted', jsonb_build_object(
-                     'instance', l.instance, 'generation', p_generation, 'trace', p_trace,
-                     'actor', p_actor))).applied THEN
-        UPDATE lease SET keep_warm_until = l.keep_warm_until WHERE session_id = p_session;
+    IF NOT FOUND THEN
+        RETURN;
+    END IF;
+    at := clock_timestamp(); -- after the lock
+    p := jsonb_build_object('instance', l.instance, 'generation', p_generation,
+        'trace', p_trace, 'actor', p_actor);
+    n := lease_next(l, 'delivery_accepted', p, at);
+    IF n.changes THEN
+        a := n.l;
+        a.keep_warm_until := l.keep_warm_until;
+        PERFORM lease_write(a);
+        PERFORM lease_event(l, a, 'delivery_accepted', p, at);
     END IF;
 END $$;
 

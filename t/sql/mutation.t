@@ -230,7 +230,7 @@ mutant "a history outlives its session" history.t functions/event.sql \
 mutant "work is accepted each time" auth.t functions/session_state.sql \
 	's/AND accepted_generation < p_generation//'
 mutant "what is written late keeps awake for ever" auth.t functions/session_state.sql \
-	's/UPDATE lease SET keep_warm_until = l.keep_warm_until.*/NULL;/'
+	's/a.keep_warm_until := l.keep_warm_until;/NULL;/'
 mutant "nobody knows what was accepted" auth.t functions/lease_apply.sql \
 	's/l.accepted_generation := l.generation;/NULL;/'
 mutant "a repair is told again" auth.t functions/reaper.sql \
