@@ -11,7 +11,13 @@
 #include "common/str.h"
 #include "control/network_trust.h"
 
-enum { FROZEN_MS = 100, RETRY_MS = 100, CHANGE_MS = 2000, RESTART_MS = 5000 };
+enum {
+	FROZEN_MS = 100,
+	RETRY_MS = 100,
+	CHANGE_MS = 2000,
+	RESTART_MS = 5000,
+	ATTACH_TRIES = 5
+};
 
 static int
 unavailable(struct err *e)
@@ -51,10 +57,11 @@ wait_for_egress(const struct control *ctl, int64_t deadline_ms, struct err *e)
 
 /*
  * Sends the request and reads the answer.  Each failure has the one code: that
- * of a channel would be taken for one of the sandbox.
+ * of a channel would be taken for one of the sandbox.  `again` may be NULL; true:
+ * another attempt may succeed.
  */
 static int
-attach(int sock, const struct session_row *s, int64_t deadline_ms,
+attach(int sock, const struct session_row *s, int64_t deadline_ms, bool *again,
     struct err *e)
 {
 	auto_json json_t *msg = json_pack("{s:s, s:s, s:I}", "op", "attach",
@@ -68,6 +75,8 @@ attach(int sock, const struct session_row *s, int64_t deadline_ms,
 		return unavailable(e);
 	if (json_is_true(json_object_get(answer, "ok")))
 		return 0;
+	if (again != NULL)
+		*again = json_is_true(json_object_get(answer, "again"));
 	why = json_str(answer, "message");
 	return err_set(e, ERR_UNAVAILABLE, CODE_EGRESS_UNAVAILABLE,
 	    "sandlease-egress does not serve the session: %s",
@@ -86,9 +95,19 @@ int
 network_follow(struct control *ctl, const struct session_row *s,
     int64_t deadline_ms, struct err *e)
 {
-	auto_fd int sock = wait_for_egress(ctl, deadline_ms, e);
+	for (int left = ATTACH_TRIES;; left--) {
+		auto_fd int sock = wait_for_egress(ctl, deadline_ms, e);
+		bool again = false;
 
-	return sock < 0 ? -1 : attach(sock, s, deadline_ms, e);
+		if (sock < 0)
+			return -1;
+		if (attach(sock, s, deadline_ms, &again, e) == 0)
+			return 0;
+		if (!again || left == 1 ||
+		    clock_left_ms(deadline_ms) <= RETRY_MS)
+			return -1;
+		usleep(RETRY_MS * 1000);
+	}
 }
 
 int
@@ -109,7 +128,7 @@ network_change(struct control *ctl, const char *session, struct err *e)
 	if (sock < 0)
 		return why.code == CODE_NOT_LISTENING ? 0 : unavailable(e);
 	t = control_target(&s);
-	if (attach(sock, &s, clock_ms() + CHANGE_MS, &why) == 0 &&
+	if (attach(sock, &s, clock_ms() + CHANGE_MS, NULL, &why) == 0 &&
 	    (network_trust(ctl, &t,
 		 clock_ms() + (s.suspended ? FROZEN_MS : CHANGE_MS),
 		 &why) == 0 ||

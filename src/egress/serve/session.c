@@ -74,6 +74,10 @@ on_listener(struct loop_watch *w, uint32_t events)
 
 /* ---- links to init */
 
+/*
+ * A refusal may be for a request that was made before the cell was there: rows
+ * reads all sessions when an operator changes a network.  So it says `again`.
+ */
 static void
 answer_waiter(int *waiter, bool ok, const char *why)
 {
@@ -82,7 +86,8 @@ answer_waiter(int *waiter, bool ok, const char *why)
 
 	if (*waiter < 0)
 		return;
-	msg = json_pack("{s:b, s:s*}", "ok", ok, "message", why);
+	msg = json_pack("{s:b, s:s*, s:b}", "ok", ok, "message", why, "again",
+	    !ok);
 	(void)!channel_send(*waiter, msg, NULL, 0, &ignored);
 	mem_close_fd(waiter);
 }
