@@ -77,6 +77,7 @@ AGENT_SOURCES = \
 	src/agent/cell/init.c src/agent/cell/init.h \
 	src/agent/cell/launch.c src/agent/cell/launch.h \
 	src/agent/cell/limits_view.c src/agent/cell/limits_view.h \
+	src/agent/cell/rlimits.c src/agent/cell/rlimits.h \
 	src/agent/cell/root.c src/agent/cell/root.h \
 	src/agent/child/child.h \
 	src/agent/child/end.c \
@@ -107,6 +108,7 @@ AGENT_SOURCES = \
 	src/agent/init/conn.c \
 	src/agent/init/freezer.c src/agent/init/freezer.h \
 	src/agent/init/init.c src/agent/init/init.h \
+	src/agent/init/limit.c src/agent/init/limit.h \
 	src/agent/init/load.c src/agent/init/load.h \
 	src/agent/init/markers.c src/agent/init/markers.h \
 	src/agent/init/network.c src/agent/init/network.h \

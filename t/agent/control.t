@@ -78,7 +78,7 @@ def a_sealed_generation_never_starts():
 def an_effect_reaches_no_later_generation():
     s = box.session(generation=2)
     exact = ("halt", "go_on", "freeze", "thaw", "prove", "write", "env", "setup", "keep", "status",
-             "adopt", "interrupt", "expose", "unexpose", "ws_bounce")
+             "adopt", "limit", "interrupt", "expose", "unexpose", "ws_bounce")
     for op in ("term", "kill", *exact):
         same(box.ask(op, session=s, generation=1).get("code"), "stale_generation",
              f"{op} that comes late is refused")
@@ -257,6 +257,43 @@ def variables_of_an_adoption_come_before_the_shell():
     box.ask("kill", session=s, waitMs=10000)
 
 
+LIMITS = {"pids": 100, "tmpMb": 20, "memoryMb": 256, "fileMb": 30, "shownMemoryMb": 256}
+SHOW_LIMITS = ("for p in $$ $PPID 1; do grep -E 'processes|file size|data size' /proc/$p/limits; done |"
+               " tr -s ' ' | sort -u; df -m --output=size /tmp | tail -1;"
+               " grep MemTotal /proc/meminfo | tr -s ' '")
+
+
+def a_cell_gets_lower_limits():
+    """Those of a cell that was launched with them, in all its processes."""
+    launched, s = new_session(), new_session()
+    box.launch(launched, **LIMITS)
+    box.launch(s, **{n: 4 * v for n, v in LIMITS.items()})
+    want, before = (box.run(x, SHOW_LIMITS)["stdout"] for x in (launched, s))
+    ok(want != before, "it has higher ones at first", before)
+    shell = box.run(s, "echo $$")["stdout"]
+    ok(box.forward("limit", s, **LIMITS)["ok"], "they are lowered")
+    same(box.run(s, SHOW_LIMITS)["stdout"], want, "to those of a launch")
+    same(box.run(s, "echo $$")["stdout"], shell, "its shell goes on")
+    ok(box.forward("limit", s, **LIMITS)["ok"], "the same again is no error")
+    same(box.run(s, "dd if=/dev/zero of=big bs=1M count=31 2>/dev/null || wc -c <big")["stdout"],
+         "%d\n" % (30 << 20), "its files are held to them")
+    ok(not box.forward("limit", s, **dict(LIMITS, fileMb=40))["ok"], "none can be raised")
+    box.run(s, "head -c 15000000 /dev/zero >/tmp/full")
+    ok(not box.forward("limit", s, **dict(LIMITS, tmpMb=10))["ok"], "nor /tmp cut below its files")
+    same(box.forward("limit", s, pids="x").get("code"), "validation_failed", "a number is a number")
+    for x in (launched, s):
+        box.ask("kill", session=x, waitMs=10000)
+
+
+def the_watchdog_takes_the_lower_limit():
+    s = box.session()
+    box.forward("limit", s, memoryMb=100)
+    half = "python3 -c 'import time; x = b\"x\" * (60 << 20); time.sleep(1000)' & "
+    same(box.run(s, half + half + "wait -n; echo $?; kill %1 %2")["stdout"], "137\n",
+         "one of two is killed that have too much together")
+    box.ask("kill", session=s, waitMs=10000)
+
+
 def status_counts_what_goes_on():
     s = box.session()
     a = box.forward("status", s)
@@ -325,6 +362,7 @@ try:
          a_tenant_cannot_end_its_cell_by_signals, a_dead_wrapper_ends_the_cell,
          a_launch_that_fails_says_why, files_and_variables_come_over_the_channel,
          a_wrapper_is_adopted_once, variables_of_an_adoption_come_before_the_shell,
+         a_cell_gets_lower_limits, the_watchdog_takes_the_lower_limit,
          status_counts_what_goes_on, silent_askers_do_not_block_others,
          a_stopped_wrapper_does_not_block_init, an_asker_that_does_not_read_does_not_block_init,
          many_ends_in_one_life_leave_room_for_the_next])

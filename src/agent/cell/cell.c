@@ -13,7 +13,6 @@
 #include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -24,17 +23,11 @@
 #include "agent/cell/cgroup_view.h"
 #include "agent/cell/init.h"
 #include "agent/cell/limits_view.h"
+#include "agent/cell/rlimits.h"
 #include "agent/cell/root.h"
 #include "common/mem.h"
 
-enum {
-	TMP_MB = 256,
-	SHM_MB = 64,
-	PATH_BYTES = 256,
-	/* for all cells of a sandbox together; see set_limits() */
-	SIGNALS_MAX = 4096,
-	QUEUES_BYTES = 200 * 1024 /* two message queues of the default size */
-};
+enum { TMP_MB = 256, SHM_MB = 64, PATH_BYTES = 256 };
 
 /* A limit per cell, because kernel.pty.max counts for the whole machine. */
 #define TERMINALS_MAX "64"
@@ -179,43 +172,6 @@ raise_loopback(struct err *e)
 	return 0;
 }
 
-/*
- * The kernel counts signals, message queues and processes of the user twice: in
- * the sandbox's user namespace against these limits, and on the host against
- * the limits that the service had when it made the namespace.  So each of these
- * must be lower than the service's own, else one sandbox could use up what all
- * sandboxes share.
- */
-static int
-set_limits(const struct cell_options *s, struct err *e)
-{
-	const struct launch *l = s->launch;
-	const struct {
-		int what;
-		int64_t value; /* 0: leave as it is */
-		const char *name;
-	} LIMITS[] = {
-		{ RLIMIT_SIGPENDING, SIGNALS_MAX, "SIGPENDING" },
-		{ RLIMIT_MSGQUEUE, QUEUES_BYTES, "MSGQUEUE" },
-		{ RLIMIT_NPROC, l->pids, "NPROC" },
-		{ RLIMIT_FSIZE, l->file_mb << 20, "FSIZE" },
-		{ RLIMIT_DATA, l->memory_mb << 20, "DATA" },
-	};
-	const struct rlimit none = { 0, 0 };
-
-	if (setrlimit(RLIMIT_CORE, &none) < 0)
-		return err_errno(e, "RLIMIT_CORE");
-	for (size_t i = 0; i < ARRAY_LEN(LIMITS); i++) {
-		struct rlimit r = { (rlim_t)LIMITS[i].value,
-			(rlim_t)LIMITS[i].value };
-
-		if (LIMITS[i].value > 0 &&
-		    setrlimit((__rlimit_resource_t)LIMITS[i].what, &r) < 0)
-			return err_errno(e, "RLIMIT_%s", LIMITS[i].name);
-	}
-	return 0;
-}
-
 static int
 drop_privileges(bool root, struct err *e)
 {
@@ -280,7 +236,8 @@ build_cell(const struct cell_options *s, int *channel, struct err *e)
 		if (write(s->cgroups[i], "0", 1) != 1)
 			return err_errno(e, "cannot join cgroup %zu", i);
 	if (make_mounts(s, &meminfo, e) < 0 || raise_loopback(e) < 0 ||
-	    keep_descriptors(channel, meminfo, e) < 0 || set_limits(s, e) < 0)
+	    keep_descriptors(channel, meminfo, e) < 0 ||
+	    rlimits_set(s->launch, e) < 0)
 		return -1;
 	return drop_privileges(s->writable_root, e);
 }

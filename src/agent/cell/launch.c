@@ -33,18 +33,24 @@ static const struct jfield FIELDS[] = {
 	JFIELD("env", struct wire, env, J_OBJ, 0, 0, ENV_COUNT_MAX, "variables of the session"),
 	JFIELD("user", struct wire, user, J_OBJ, 0, 0, 16, "user name and git identity inside"),
 	JFIELD("ports", struct wire, ports, J_ARR, 0, 0, CHANNEL_FDS_MAX - LAUNCH_PORTS, "ports exposed already"),
-	JFIELD("pids", struct wire, pids, J_INT, 0, 0, PIDS_MAX, "processes of the cell"),
-	JFIELD("tmpMb", struct wire, tmp_mb, J_INT, 0, 0, MEGABYTES_MAX, "size of /tmp"),
-	JFIELD("memoryMb", struct wire, memory_mb, J_INT, 0, 0, MEGABYTES_MAX, "memory of a process if no cgroup limits it"),
-	JFIELD("fileMb", struct wire, file_mb, J_INT, 0, 0, MEGABYTES_MAX, "largest file"),
 	JFIELD("name", struct wire, name, J_STR, 0, 0, LAUNCH_NAME_MAX - 1, "name of the session"),
-	JFIELD("shownMemoryMb", struct wire, shown_memory_mb, J_INT, 0, 0, MEGABYTES_MAX, "memory that programs see"),
 	JFIELD("shownCpus", struct wire, shown_cpus, J_INT, 0, 0, CPUS_MAX, "processors that programs see"),
 	JFIELD("network", struct wire, network, J_BOOL, 0, 0, 0, "may connect to something"),
 	JFIELD("cgroups", struct wire, cgroups, J_INT, 0, 0, CGROUPS_MAX, "cgroup.procs files passed"),
 	JFIELD("logKb", struct wire, log_kb, J_INT, 0, 0, 1 << 20, "maximum size of the log"),
 	JFIELD_ENUM("logLevel", struct wire, log_level, 0, LOG_LEVEL_NAMES, "log level of the wrapper"),
 	JFIELD_ENUM("logFormat", struct wire, log_format, 0, LOG_FORMAT_NAMES, "log format of the wrapper"),
+};
+/* clang-format on */
+
+/* clang-format off */
+/* Limits that a cell may also get later. */
+static const struct jfield LIMITS[] = {
+	JFIELD("pids", struct wire, pids, J_INT, 0, 0, PIDS_MAX, "processes of the cell"),
+	JFIELD("tmpMb", struct wire, tmp_mb, J_INT, 0, 0, MEGABYTES_MAX, "size of /tmp"),
+	JFIELD("memoryMb", struct wire, memory_mb, J_INT, 0, 0, MEGABYTES_MAX, "memory of a process if no cgroup limits it"),
+	JFIELD("fileMb", struct wire, file_mb, J_INT, 0, 0, MEGABYTES_MAX, "largest file"),
+	JFIELD("shownMemoryMb", struct wire, shown_memory_mb, J_INT, 0, 0, MEGABYTES_MAX, "memory that programs see"),
 };
 /* clang-format on */
 
@@ -60,6 +66,21 @@ read_ports(const json_t *ports, struct launch *out, struct err *e)
 			    "must be integers between 1 and 65535");
 		out->ports[out->port_count++] = (int)port;
 	}
+	return 0;
+}
+
+int
+launch_decode_limits(const json_t *msg, struct launch *out, struct err *e)
+{
+	struct wire w = { 0 };
+
+	if (jfield_decode(msg, LIMITS, ARRAY_LEN(LIMITS), J_LENIENT, &w, e) < 0)
+		return -1;
+	out->pids = w.pids;
+	out->tmp_mb = w.tmp_mb;
+	out->memory_mb = w.memory_mb;
+	out->file_mb = w.file_mb;
+	out->shown_memory_mb = w.shown_memory_mb;
 	return 0;
 }
 
@@ -81,11 +102,6 @@ launch_decode(const json_t *msg, struct launch *out, struct err *e)
 		.generation = w.generation,
 		.intent_ms = w.intent_ms,
 		.env = w.env,
-		.pids = w.pids,
-		.tmp_mb = w.tmp_mb,
-		.memory_mb = w.memory_mb,
-		.file_mb = w.file_mb,
-		.shown_memory_mb = w.shown_memory_mb,
 		.shown_cpus = w.shown_cpus,
 		.network = w.network,
 		.cgroups = w.cgroups,
@@ -101,5 +117,7 @@ launch_decode(const json_t *msg, struct launch *out, struct err *e)
 	    json_str(w.user, "gitName"));
 	str_copy(out->git_email, sizeof(out->git_email),
 	    json_str(w.user, "gitEmail"));
-	return read_ports(w.ports, out, e);
+	return launch_decode_limits(msg, out, e) < 0
+	    ? -1
+	    : read_ports(w.ports, out, e);
 }

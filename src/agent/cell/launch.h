@@ -55,6 +55,9 @@ struct launch {
 	int64_t cgroups; /* how many cgroup.procs files follow the sockets */
 };
 
+/* Decodes only the limits, but for that of processors. */
+int launch_decode_limits(const json_t *msg, struct launch *out, struct err *e)
+    MUST_CHECK;
 int launch_decode(const json_t *msg, struct launch *out, struct err *e)
     MUST_CHECK;
 

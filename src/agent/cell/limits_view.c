@@ -209,17 +209,28 @@ limits_view_mount(const struct launch *l, int *meminfo, struct err *e)
 
 static struct {
 	int fd;
-	int64_t total_kb;
-	_Atomic int64_t next_ms;
+	_Atomic int64_t total_kb, next_ms;
 } view = { .fd = -1 };
 
 void
 limits_view_open(int meminfo, int64_t memory_mb)
 {
 	view.fd = meminfo;
-	view.total_kb = memory_mb * KB_PER_MB;
+	atomic_store(&view.total_kb, memory_mb * KB_PER_MB);
 	/* the first command need not wait for an update: little is used yet */
 	atomic_store(&view.next_ms, clock_ms() + REFRESH_MS);
+}
+
+void
+limits_view_resize(int64_t memory_mb)
+{
+	auto_buf struct buf text = { 0 };
+
+	if (view.fd < 0)
+		return;
+	atomic_store(&view.total_kb, memory_mb * KB_PER_MB);
+	limits_view_meminfo(memory_mb * KB_PER_MB, 0, 0, &text);
+	(void)!pwrite(view.fd, text.data, text.len, 0);
 }
 
 /* The size of the files in the cell's tmpfs, which are memory. */
@@ -250,7 +261,7 @@ limits_view_refresh(void)
 	    !atomic_compare_exchange_strong(&view.next_ms, &next,
 		now + REFRESH_MS))
 		return;
-	limits_view_meminfo(view.total_kb, procmem_all() / 1024, file_kb(),
-	    &text);
+	limits_view_meminfo(atomic_load(&view.total_kb), procmem_all() / 1024,
+	    file_kb(), &text);
 	(void)!pwrite(view.fd, text.data, text.len, 0);
 }

@@ -26,6 +26,9 @@ int limits_view_mount(const struct launch *l, int *meminfo, struct err *e)
 /* Called in the wrapper: takes ownership of the descriptor. */
 void limits_view_open(int meminfo, int64_t memory_mb);
 
+/* The memory is another from now on; little of it is used. */
+void limits_view_resize(int64_t memory_mb);
+
 /* Updates the used memory.  Any thread; does nothing twice in a second. */
 void limits_view_refresh(void);
 

@@ -12,6 +12,7 @@
 #include "agent/init/disk_usage.h"
 #include "agent/init/freezer.h"
 #include "agent/init/init.h"
+#include "agent/init/limit.h"
 #include "agent/init/load.h"
 #include "agent/init/markers.h"
 #include "agent/init/network.h"
@@ -476,6 +477,15 @@ op_forward(struct init *in, struct cell *c, struct op_request *r, struct err *e)
 	return 0;
 }
 
+/* The wrapper has a part in it. */
+static int
+op_limit(struct init *in, struct cell *c, struct op_request *r, struct err *e)
+{
+	if (limit_cell(c, r->msg, e) < 0)
+		return -1;
+	return op_forward(in, c, r, e);
+}
+
 /* An operation on the sandbox, or on a cell behind a fence. */
 struct op {
 	const char *name;
@@ -512,6 +522,7 @@ static const struct op OPS[] = {
 	CELL("network", UNSEALED, op_network),
 	CELL("prove", EXACT, op_forward),
 	CELL("adopt", EXACT, op_forward),
+	CELL("limit", EXACT, op_limit),
 	CELL("write", EXACT, op_forward),
 	CELL("env", EXACT, op_forward),
 	CELL("trust", EXACT, op_forward),

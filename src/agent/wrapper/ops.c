@@ -10,6 +10,9 @@
 #include "agent/attempt/attempt.h"
 #include "agent/base/proctree.h"
 #include "agent/base/serve.h"
+#include "agent/cell/launch.h"
+#include "agent/cell/limits_view.h"
+#include "agent/cell/rlimits.h"
 #include "agent/files/files.h"
 #include "agent/files/temp_file.h"
 #include "agent/pty/pty.h"
@@ -131,6 +134,23 @@ op_adopt(struct op *op, json_t *reply, struct err *e)
 	return json_is_true(json_object_get(op->msg, "prove"))
 	    ? op_prove(op, reply, e)
 	    : 0;
+}
+
+/* ---- limit */
+
+/* Lowers the limits of the cell; init has done its part. */
+static int
+op_limit(struct op *op, json_t *reply, struct err *e)
+{
+	struct launch l = { .pids = 0 };
+
+	(void)reply;
+	if (launch_decode_limits(op->msg, &l, e) < 0 ||
+	    rlimits_lower(&l, e) < 0)
+		return -1;
+	if (l.shown_memory_mb > 0)
+		limits_view_resize(l.shown_memory_mb);
+	return 0;
 }
 
 /* ---- other operations */
@@ -413,6 +433,7 @@ static const struct {
 } OPS[] = {
 	{ "prove", op_prove },
 	{ "adopt", op_adopt },
+	{ "limit", op_limit },
 	{ "write", op_write },
 	{ "env", op_env },
 	{ "trust", op_trust },
