@@ -74,9 +74,9 @@ RETURNS warm LANGUAGE plpgsql AS $$
 DECLARE
     w warm%ROWTYPE;
 BEGIN
-    -- members have the limits of their class
-    IF (profile_of(p->>'tenant', p->>'agentType')).limits ?| '{memoryMb,diskMb,pids}'
-            IS NOT TRUE THEN
+    -- members have the limits of their class; a program of an older version cannot set others
+    IF p ? 'setsLimits' OR (profile_of(p->>'tenant', p->>'agentType')).limits
+            ?| '{memoryMb,diskMb,pids}' IS NOT TRUE THEN
         DELETE FROM warm WHERE session_id = (
             SELECT x.session_id FROM warm x
              WHERE x.host = p->>'host' AND x.boot_id = p->>'boot' AND x.state = 'ready'

@@ -13,8 +13,9 @@
 bool adopt_is_due(const struct launch *l);
 
 /*
- * Sends the wrapper what a launch would have brought.  May be repeated.  Where
- * nothing comes between adoption and proof, both are one message: l->proved.
+ * Sends the wrapper what a launch would have brought, and sets the session's
+ * own limits.  May be repeated.  Where nothing comes between adoption and
+ * proof, both are one message: l->proved.
  */
 int adopt_wrapper(struct control *ctl, struct launch *l, int64_t deadline_ms,
     struct err *e) MUST_CHECK;

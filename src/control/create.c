@@ -175,13 +175,13 @@ add_options(const struct session_options *w, json_t *spec)
 		    json_deep_copy(w->correlation_keys));
 }
 
-/* Whether a sandbox of the warm pool would do: it has the class's limits. */
+/* Whether a sandbox of the warm pool would do. */
 static bool
 may_be_warm(const struct control *ctl, const struct session_options *w,
     const struct placement *p)
 {
 	return ctl->conf->warm_sandboxes != 0 && p->isolated && !w->no_start &&
-	    str_empty(w->snapshot) && w->limits == NULL;
+	    str_empty(w->snapshot);
 }
 
 /* Whether the spec has secrets that are sealed for one session's id. */
@@ -202,6 +202,8 @@ add_warm(const struct control *ctl, bool picked, json_t *spec)
 	id_random(claim, ID_INSTANCE_LEN);
 	json_object_set_new(spec, "warm", json_string(shape));
 	json_object_set_new(spec, "adoption", json_string(claim));
+	/* an older program would leave it those of its class */
+	json_object_set_new(spec, "setsLimits", json_true());
 	if (picked)
 		json_object_set_new(spec, "picked", json_true());
 }

@@ -64,6 +64,8 @@ EXTRA_DIST += \
 	%D%/triggers.t \
 	%D%/upgrade.t \
 	%D%/warm.t \
+	%D%/warm_limits.t \
+	%D%/warm_limits_none.t \
 	%D%/webhooks.t \
 	%D%/websocket.t \
 	t/lib/awake.py \
@@ -75,6 +77,7 @@ EXTRA_DIST += \
 	t/lib/filecalls.py \
 	t/lib/pause.c \
 	t/lib/paused.py \
+	t/lib/pool.py \
 	t/lib/processes.py \
 	t/lib/receiver.py \
 	t/lib/procfs.py \

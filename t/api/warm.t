@@ -6,48 +6,14 @@ import signal
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
-MEMBERS = 3
-os.environ["STACK_WARM"] = str(MEMBERS)
+from pool import MEMBERS, OWN, claimed, counts, full, members, new, steps
 import service
 from service import (admin, at, call, configure, container_error, create, execute, expect,
                      get, new_key, problem, reap, sql, until, value)
 from tap import case, equal, run, true
 
 service.begin()
-OWN = {"isolation": "session", "network": {"mode": "none"}}
 KEYS = iter(new_key("org-%d" % i, "u") for i in range(20))
-
-
-def members(where="state = 'ready'"):
-    return [row[0] for row in sql("SELECT session_id FROM warm WHERE %s ORDER BY 1" % where)]
-
-
-def full():
-    until("the pool is full", lambda: len(members()) == MEMBERS)
-
-
-def counts():
-    return [int(n) for n in sql("SELECT h.last_value, m.last_value"
-                                " FROM warm_hits h, warm_misses m")[0]]
-
-
-def steps(sid):
-    return dict(sql("SELECT what, detail->>'how' FROM event"
-                    " WHERE session_id = :'v1' AND kind = 'step'", sid))
-
-
-def new(key=None, **more):
-    return create(key=key, **OWN, **more)
-
-
-def claimed(**more):
-    """Creates a session; it must have taken a member."""
-    full()
-    before, hits = members(), counts()[0]
-    s = new(**more)
-    true(s["id"] in before, "its id is a member's")
-    equal(counts()[0], hits + 1, "hits")
-    return s
 
 
 def init_of_member(sid):
@@ -141,7 +107,6 @@ def others_do_not_take_one():
     full()
     hits = counts()[0]
     for more in ({"isolation": "shared"},
-                 dict(OWN, limits={"memoryMb": 64}),
                  dict(OWN, start=False)):
         expect(201, call("POST", "/v1/sessions", more))
     equal(counts()[0], hits, "hits")

@@ -149,6 +149,14 @@ def webhook_problems(subject):
     return ["delivery %s" % d for d in sorted((set(subject.told) | known) - (arrived & known))]
 
 
+def limit_problems(sid, subject):
+    """Whoever ended its start, it is held to its own limits, not to its class's."""
+    if not subject.held_to or service.get(sid)["state"] not in ("ready", "asleep"):
+        return []
+    has = execute(sid, "echo $(awk '/MemTotal/ { print $2 }' /proc/meminfo) $(ulimit -f)").strip()
+    return [] if has == subject.held_to else ["%s is held to %s" % (sid, has)]
+
+
 def trigger_problems(subject):
     """A due time has one execution, which the trigger tells of."""
     rows = service.sql("SELECT t.last_execution = x.id, t.missed, t.last_error IS NULL,"
@@ -188,6 +196,7 @@ def problems(subject, witness):
         found.append("%s has not got its key" % sid)
     if subject.text is not None and read(sid, subject.key) != subject.text:
         found.append("%s lost its file: %r" % (sid, read(sid, subject.key)))
+    found += limit_problems(sid, subject)
     found += execution_problems(sid, subject)
     found += webhook_problems(subject)
     call("DELETE", at(sid), key=subject.key)

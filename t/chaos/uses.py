@@ -39,6 +39,7 @@ class Subject:
         self.overdue = None  # id of an execution that is past its limit
         self.trigger = None  # that has recorded the task
         self.alias = None  # a correlation key that it must have
+        self.held_to = None  # the limits that it must have, as limit_problems() sees them
         self.text = None   # of the session's file, once the write was acknowledged
 
     def find(self):

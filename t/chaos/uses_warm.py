@@ -2,7 +2,7 @@
 import faults
 import service
 from service import at, call, sql
-from uses import Subject, creates, new_class, reap, use
+from uses import Subject, ask, creates, new_class, reap, use
 
 POOLED = {"isolation": "session", "class": "pooled", "network": {"mode": "none"}}
 
@@ -27,6 +27,20 @@ def create_from_the_warm_pool():
 @use
 def create_from_the_warm_pool_with_a_setup():
     return creates(setup="echo said; touch /workspace/set-up", **POOLED)
+
+
+@use
+def create_with_limits_from_the_warm_pool():
+    s = creates(limits={"memoryMb": 128, "pids": 64, "diskMb": 40}, **POOLED)
+    s.held_to = "131072 40960"  # kB of memory, and of a file
+    create = s.act
+
+    def act(s):
+        create(s)
+        if s.find():
+            ask("GET", at(s.sid))  # goes on with a start whose worker died
+    s.act = act
+    return s
 
 
 @use

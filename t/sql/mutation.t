@@ -64,6 +64,8 @@ mutant "any member is the one that was picked" warm.t functions/warm.sql \
 	"s/AND \(NOT p \? 'picked' OR .*//"
 mutant "a member has any limits" warm.t functions/warm.sql \
 	"s/IS NOT TRUE THEN/IS NOT TRUE OR true THEN/"
+mutant "no member has other limits" warm.t functions/warm.sql \
+	"s/IF p \? 'setsLimits' OR /IF /"
 mutant "a picked member that is gone is made anew" warm.t functions/warm.sql \
 	"s/IF w.session_id IS NULL AND p \? 'picked' THEN/IF false THEN/"
 mutant "a member that was retired is made" warm.t functions/warm.sql \

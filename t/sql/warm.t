@@ -62,8 +62,15 @@ is "$(claim s)" "s|creating|1|inc-s" "not one of a class that was changed"
 must "UPDATE class SET pids = pids - 1 WHERE name = 'small'"
 must "INSERT INTO profile (tenant, agent_type, limits) VALUES ('acme', 'limited', '{\"pids\": 10}'),
 	('acme', 'free', '{\"cpuSeconds\": 9}')"
-is "$(claim t '"agentType": "limited"')" "t|creating|1|inc-t" "not for a type with limits of its own"
+is "$(claim t '"agentType": "limited"')" "t|creating|1|inc-t" \
+	"not by an older program for a type with limits of its own"
 is "$(claim u '"agentType": "free"')" "g|running|1|inc-g" "but for one without"
+fill 4 >/dev/null && made 4 >/dev/null
+is "$(claim 5 '"agentType": "limited", "setsLimits": true')" "4|running|1|inc-4" "and by one that sets them"
+is "$(q "SELECT cell_pids, cell_memory_mb FROM start_more('$(sid 4)')")" "10|2048" "to these"
+fill 6 >/dev/null && made 6 >/dev/null
+is "$(claim 7 '"limits": {"memoryMb": 64}, "setsLimits": true')|$(q "SELECT cell_memory_mb
+	FROM start_more('$(sid 6)')")" "6|running|1|inc-6|64" "its own ones, too"
 
 # ---- with secrets that are sealed for its id
 
@@ -72,7 +79,7 @@ fill h >/dev/null && made h >/dev/null
 is "$(q "SELECT left(warm_pick('h1', 'b1', 'small', 'x'), 1)")|$(q "SELECT warm_pick('h1', 'b2', 'small', 'x')")" "h|" \
 	"a member is picked by name"
 is "$(claim h '"picked": true, "agentType": "limited"')|$(left)" "ERROR:  SX435|h ready" \
-	"not for a type with limits, nor is a session made with its id"
+	"not by an older program for a type with limits, nor is a session made with its id"
 fill 3 >/dev/null && made 3 >/dev/null
 is "$(claim 3 '"picked": true')" "3|running|1|inc-3" "the one that was picked is claimed, not another"
 is "$(claim h '"picked": true, "incarnation": "other"')|$(claim h '"picked": true')" \

@@ -160,6 +160,14 @@ int agent_adopt(const struct provider *p, const struct agent_target *t,
     const struct agent_launch *l, const struct agent_adoption *a,
     int64_t deadline_ms, struct err *e) MUST_CHECK;
 
+/*
+ * Gives a cell that runs the limits of `s` in place of those it was launched
+ * with, which are higher or the same.  May be repeated.
+ */
+int agent_limit(const struct provider *p, const struct sandbox_spec *s,
+    const struct agent_target *t, int64_t deadline_ms, struct err *e)
+    MUST_CHECK;
+
 /* Runs a command in the session and checks its output: the proof. */
 int agent_prove(const struct provider *p, const struct agent_target *t,
     int64_t deadline_ms, struct err *e) MUST_CHECK;

@@ -157,6 +157,16 @@ own_limits(const struct provider *p, const struct sandbox_spec *s)
 	return own;
 }
 
+/* The limits of `s` that are the agent's, as launch and limit send them. */
+static json_t *
+limits_body(const struct sandbox_spec *s, const struct own_limits *own)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:I}", "pids",
+	    (json_int_t)own->pids, "tmpMb", (json_int_t)tmp_mb(s), "memoryMb",
+	    (json_int_t)own->memory_mb, "fileMb", (json_int_t)s->disk_mb,
+	    "shownMemoryMb", (json_int_t)s->memory_mb);
+}
+
 static json_t *
 launch_body(const struct provider *p, const struct sandbox_spec *s,
     const struct agent_target *t, const struct agent_launch *l, size_t groups)
@@ -165,25 +175,25 @@ launch_body(const struct provider *p, const struct sandbox_spec *s,
 	json_t *env = l->env != NULL ? json_deep_copy(l->env) : json_object();
 	struct own_limits own = own_limits(p, s);
 	const struct identity *who = l->commits_as;
+	json_t *body = limits_body(s, &own);
 
 	for (size_t i = 0; i < l->port_count; i++)
 		json_array_append_new(ports, json_integer(l->ports[i]));
-	return json_pack(
-	    "{s:s, s:I, s:I, s:s, s:o, s:I, s:I, s:I, s:I, s:I, s:I,"
-	    " s:b, s:s*, s:{s:s, s:s*, s:s*}, s:s, s:s, s:I, s:o, s:I}",
-	    "session", t->session, "generation", (json_int_t)t->generation,
-	    "intentMs", (json_int_t)l->intent_ms, "instance", t->instance,
-	    "env", env, "pids", (json_int_t)own.pids, "tmpMb",
-	    (json_int_t)tmp_mb(s), "memoryMb", (json_int_t)own.memory_mb,
-	    "fileMb", (json_int_t)s->disk_mb, "shownMemoryMb",
-	    (json_int_t)s->memory_mb, "shownCpus", (json_int_t)own.shown_cpus,
-	    "network", l->network, "name", l->name, "user", "name", "user",
-	    "gitName", who != NULL ? who->name : NULL, "gitEmail",
-	    who != NULL ? who->email : NULL, "logLevel",
-	    LOG_LEVEL_NAMES[p->conf->log_level], "logFormat",
-	    LOG_FORMAT_NAMES[p->conf->log_format], "logKb",
-	    (json_int_t)p->conf->agent_log_kb, "ports", ports, "cgroups",
-	    (json_int_t)groups);
+	json_object_update_new(body,
+	    json_pack(
+		"{s:s, s:I, s:I, s:s, s:o, s:I,"
+		" s:b, s:s*, s:{s:s, s:s*, s:s*}, s:s, s:s, s:I, s:o, s:I}",
+		"session", t->session, "generation", (json_int_t)t->generation,
+		"intentMs", (json_int_t)l->intent_ms, "instance", t->instance,
+		"env", env, "shownCpus", (json_int_t)own.shown_cpus, "network",
+		l->network, "name", l->name, "user", "name", "user", "gitName",
+		who != NULL ? who->name : NULL, "gitEmail",
+		who != NULL ? who->email : NULL, "logLevel",
+		LOG_LEVEL_NAMES[p->conf->log_level], "logFormat",
+		LOG_FORMAT_NAMES[p->conf->log_format], "logKb",
+		(json_int_t)p->conf->agent_log_kb, "ports", ports, "cgroups",
+		(json_int_t)groups));
+	return body;
 }
 
 static int
@@ -296,6 +306,39 @@ agent_launch(const struct provider *p, const struct sandbox_spec *s,
 		(void)!str_copy(l->version, AGENT_VERSION_MAX,
 		    json_str(reply, "version"));
 	return check_launched(reply, t, e);
+}
+
+/* Sets the limits that the host enforces; a launch makes the group with them. */
+static int
+limit_groups(const struct provider *p, const struct sandbox_spec *s,
+    const char *session, struct err *e)
+{
+	int fds[PROVIDER_CELL_FDS_MAX];
+	size_t count;
+
+	if (p->ops->cell_open(p, s, session, fds, &count, e) < 0)
+		return -1;
+	while (count > 0)
+		close(fds[--count]);
+	return 0;
+}
+
+int
+agent_limit(const struct provider *p, const struct sandbox_spec *s,
+    const struct agent_target *t, int64_t deadline_ms, struct err *e)
+{
+	struct agent_question q = { .op = "limit" };
+	struct own_limits own;
+	auto_json json_t *reply = NULL;
+
+	if (limit_groups(p, s, t->session, e) < 0)
+		return -1;
+	CRASH_POINT("limit.groups");
+	own = own_limits(p, s);
+	q.body = agent_body(t);
+	json_object_update_new(q.body, limits_body(s, &own));
+	return agent_ask(p, t->sandbox, t->incarnation, &q, deadline_ms, &reply,
+	    e);
 }
 
 static json_t *
