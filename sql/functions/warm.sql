@@ -5,7 +5,8 @@
 -- the session's, in one transaction.  A member that is no longer wanted is retired: its
 -- row says so before its sandbox is destroyed, and goes last.
 
--- Everything on which a member depends: its class, and, in p_shape, agent and settings.
+-- Everything on which a member depends: its class, and, in p_shape, agent, settings and the
+-- directory of the root file system.
 CREATE OR REPLACE FUNCTION warm_shape(c class, p_shape text)
 RETURNS text LANGUAGE plpgsql STABLE AS $$
 BEGIN

@@ -22,6 +22,10 @@ SELECT warm_made($1, $2) AS applied;
 -- promised: the create asks for this one, and another may have taken it by then.
 SELECT warm_pick($1, $2, $3, $4) AS session_id;
 
+-- name: class_rootfs
+-- params: class
+SELECT rootfs FROM class WHERE name = $1;
+
 -- name: warm_retire
 -- params: session_id, seconds
 SELECT warm_retire($1, $2::int) AS applied;
@@ -31,12 +35,12 @@ SELECT warm_retire($1, $2::int) AS applied;
 SELECT warm_ended($1) AS applied;
 
 -- name: warm_members
--- params: host, boot_id, shape, seen, since
--- All members of a host.  seen: as of sandbox_differences; a member that has changed since
+-- params: host, boot_id, shapes, seen, since
+-- All members of a host.  shapes: of each class that may have some.  seen: as of sandbox_differences; a member that has changed since
 -- that list was made (`since`) is not judged by it.
 -- fits: a create could claim it; gone: it is ready no more.
 SELECT w.session_id, w.sandbox_id, w.incarnation, w.class, w.state,
-       coalesce(w.boot_id = $2 AND w.shape = warm_shape(c, $3), false)
+       coalesce(w.boot_id = $2 AND w.shape = warm_shape(c, $3::jsonb->>c.name), false)
            AND NOT (SELECT draining FROM installation) AS fits,
        coalesce(w.deadline < clock_timestamp(), false) AS overdue,
        w.changed_at < $5::timestamptz AND coalesce(s.presence, 'absent') <> 'unknown'

@@ -194,11 +194,12 @@ seals_something(const struct session_options *w)
 
 /* Has the create claim a warm sandbox; `picked`: that of the spec's id. */
 static void
-add_warm(const struct control *ctl, bool picked, json_t *spec)
+add_warm(struct control *ctl, const struct placement *p, bool picked,
+    json_t *spec)
 {
 	char shape[WARM_SHAPE_MAX], claim[ID_MAX];
 
-	warm_shape(ctl, shape);
+	warm_shape(ctl, p->class_name, shape);
 	id_random(claim, ID_INSTANCE_LEN);
 	json_object_set_new(spec, "warm", json_string(shape));
 	json_object_set_new(spec, "adoption", json_string(claim));
@@ -409,7 +410,7 @@ choose_id(struct control *ctl, const struct session_options *w,
 	*picked = false;
 	if (!may_be_warm(ctl, w, p) || !seals_something(w))
 		return 0;
-	warm_shape(ctl, shape);
+	warm_shape(ctl, p->class_name, shape);
 	if (STORE_RUN(ctl->store, STMT_WARM_PICK, &r, e, ctl->conf->host_name,
 		ctl->provider.boot_id, p->class_name, shape) < 0)
 		return -1;
@@ -447,7 +448,7 @@ register_once(struct control *ctl, const struct principal *who,
 	spec = create_spec(ctl, who, w, &p, id);
 	ctl->pool_asked = ctl->pool_asked || warm;
 	if (warm && picked == seals_something(w))
-		add_warm(ctl, picked, spec);
+		add_warm(ctl, &p, picked, spec);
 	text = control_spec_text(spec);
 	if (execution == NULL)
 		rc = STORE_RUN(ctl->store, STMT_SESSION_CREATE, plan, e, text);

@@ -24,7 +24,10 @@ enum {
 	MEMORY_SHARE = 50, /* members may use one part in so many */
 	MEMBER_KB = 2048,  /* taken to be used by one */
 	LEAST = 4,
-	MOST = 256
+	MOST = 256,
+	CLASS_NAME_MAX = 257, /* 64 characters */
+	CLASSES_KNOWN = 8,
+	ROOTFS_MS = 5000
 };
 
 /* As many as fit a share of the memory. */
@@ -58,21 +61,66 @@ warm_classes_read(const struct conf *conf, struct warm_classes *out)
 		    (out->most + (int64_t)out->count - 1) / (int64_t)out->count;
 }
 
+/*
+ * The path of a class's root file system.  A create must not wait for a query
+ * each time: a class that was changed is noticed after ROOTFS_MS, and until
+ * then no member fits, because its row counts, too.
+ */
+static const char *
+rootfs_of(struct control *ctl, const char *class_name)
+{
+	static struct {
+		char name[CLASS_NAME_MAX], path[SANDBOX_ROOTFS_MAX];
+		int64_t until_ms;
+	} known[CLASSES_KNOWN], *k;
+	static size_t next;
+	auto_rows struct rows *r = NULL;
+	struct err e = { 0 };
+
+	for (size_t i = 0; i < CLASSES_KNOWN; i++)
+		if (str_equal(known[i].name, class_name) &&
+		    clock_ms() < known[i].until_ms)
+			return known[i].path;
+	k = &known[next++ % CLASSES_KNOWN];
+	k->name[0] = k->path[0] = '\0';
+	if (STORE_RUN(ctl->store, STMT_CLASS_ROOTFS, &r, &e, class_name) < 0)
+		log_err(LOG_WARN, "class_rootfs", &e);
+	else if (rows_count(r) == 1 &&
+	    str_copy(k->path, sizeof(k->path), rows_text(r, 0, "rootfs")) &&
+	    str_copy(k->name, sizeof(k->name), class_name))
+		k->until_ms = clock_ms() + ROOTFS_MS;
+	return k->path;
+}
+
+/* Another file in the place of this one has another text. */
+static void
+add_identity(const char *path, struct buf *to)
+{
+	struct stat st = { 0 };
+
+	(void)!stat(path, &st);
+	buf_fmt(to, " %ju %ju %jd.%ld %jd.%ld", (uintmax_t)st.st_dev,
+	    (uintmax_t)st.st_ino, (intmax_t)st.st_mtim.tv_sec,
+	    st.st_mtim.tv_nsec, (intmax_t)st.st_ctim.tv_sec,
+	    st.st_ctim.tv_nsec);
+}
+
 void
-warm_shape(const struct control *ctl, char out[WARM_SHAPE_MAX])
+warm_shape(struct control *ctl, const char *class_name,
+    char out[WARM_SHAPE_MAX])
 {
 	const struct conf *c = ctl->conf;
-	struct stat st = { 0 };
-	auto_free char *text = NULL;
+	const char *rootfs = rootfs_of(ctl, class_name);
+	auto_buf struct buf text = { 0 };
 
-	/* another file in its place may have the same version */
-	(void)!stat(c->agent_path, &st);
-	text = xasprintf("%s %ju %ju %jd.%ld %" PRId64 " %" PRId64 " %" PRId64
-			 " %s",
-	    PACKAGE_VERSION, (uintmax_t)st.st_dev, (uintmax_t)st.st_ino,
-	    (intmax_t)st.st_mtim.tv_sec, st.st_mtim.tv_nsec, c->log_level,
-	    c->log_format, c->agent_log_kb, c->bwrap_path);
-	token_hash(text, out);
+	buf_fmt(&text, "%s %" PRId64 " %" PRId64 " %" PRId64 " %s",
+	    PACKAGE_VERSION, c->log_level, c->log_format, c->agent_log_kb,
+	    c->bwrap_path);
+	/* each may have been replaced, with the same version */
+	add_identity(c->agent_path, &text);
+	if (!str_empty(rootfs))
+		add_identity(rootfs, &text);
+	token_hash(text.data, out);
 }
 
 static char *
@@ -90,7 +138,7 @@ fill_spec(struct control *ctl, const char *class_name, int64_t most)
 	id_random(instance, ID_INSTANCE_LEN);
 	id_random(incarnation, ID_INCARNATION_LEN);
 	sandbox_id_derive(&o, true, sandbox);
-	warm_shape(ctl, shape);
+	warm_shape(ctl, class_name, shape);
 	ctl->intent_ms = clock_ms();
 	return control_spec_text(
 	    json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:I}",

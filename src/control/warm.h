@@ -25,10 +25,12 @@ struct warm_classes {
 void warm_classes_read(const struct conf *conf, struct warm_classes *out);
 
 /*
- * A hash of what a member depends on besides its class: the agent and the
- * settings with which it is started.
+ * A hash of what a member depends on besides the row of its class: the agent
+ * and the settings with which it is started, and the directory of its root file
+ * system, which may be replaced under the same name.
  */
-void warm_shape(const struct control *ctl, char out[WARM_SHAPE_MAX]);
+void warm_shape(struct control *ctl, const char *class_name,
+    char out[WARM_SHAPE_MAX]);
 
 /*
  * Starts one member, unless the host has `most` of that class.  *made: it is

@@ -55,23 +55,36 @@ settle_member(struct pass *p, const struct rows *r, size_t i, int64_t *room)
 		p->retired++;
 }
 
+/* {"class": shape}: what a member of each class must have been made with. */
+static char *
+shapes_of(struct control *ctl, const struct warm_classes *c)
+{
+	auto_json json_t *all = json_object();
+	char shape[WARM_SHAPE_MAX];
+
+	for (size_t i = 0; i < c->count; i++) {
+		warm_shape(ctl, c->name[i], shape);
+		json_object_set_new(all, c->name[i], json_string(shape));
+	}
+	return json_text(all);
+}
+
 void
 members_settle(struct pass *p, const json_t *seen, const char *since)
 {
 	auto_rows struct rows *r = NULL;
-	auto_free char *text = json_text(seen);
+	auto_free char *text = json_text(seen), *shapes = NULL;
 	auto_free int64_t *room = NULL;
 	struct warm_classes classes;
-	char shape[WARM_SHAPE_MAX];
 	struct err e = { 0 };
 
 	warm_classes_read(p->ctl->conf, &classes);
 	room = xcalloc(classes.count + 1, sizeof(*room));
 	for (size_t i = 0; i < classes.count; i++)
 		room[i] = classes.most;
-	warm_shape(p->ctl, shape);
+	shapes = shapes_of(p->ctl, &classes);
 	if (STORE_RUN(p->ctl->store, STMT_WARM_MEMBERS, &r, &e,
-		p->ctl->conf->host_name, control_boot_id(p->ctl), shape, text,
+		p->ctl->conf->host_name, control_boot_id(p->ctl), shapes, text,
 		since) < 0) {
 		pass_failed(p, "warm", &e);
 		return;

@@ -66,6 +66,7 @@ EXTRA_DIST += \
 	%D%/warm.t \
 	%D%/warm_limits.t \
 	%D%/warm_limits_none.t \
+	%D%/warm_rootfs.t \
 	%D%/webhooks.t \
 	%D%/websocket.t \
 	t/lib/awake.py \

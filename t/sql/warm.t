@@ -113,7 +113,7 @@ is "$(q "SELECT disposition, left(session_id, 1) FROM session_create('$(spec 2 '
 
 fill l >/dev/null && made l >/dev/null
 members() {
-	q "EXECUTE warm_members('h1', '${1:-b1}', '${2:-x}', '[$3]', '${4:-infinity}')" | cut -d'|' -f5-
+	q "EXECUTE warm_members('h1', '${1:-b1}', '{\"small\": \"${2:-x}\"}', '[$3]', '${4:-infinity}')" | cut -d'|' -f5-
 }
 must "$("$STACK_BUILD/t/unit/store/print_tables" statements)"
 here='{"id": "ses-l", "incarnation": "inc-l", "presence": "running"}'
