@@ -26,6 +26,18 @@ SELECT warm_pick($1, $2, $3, $4) AS session_id;
 -- params: class
 SELECT rootfs FROM class WHERE name = $1;
 
+-- name: warm_show
+-- params:
+-- members: of each host and class.  Hits and misses count since the database was made.
+SELECT json_build_object('hits', h.last_value, 'misses', m.last_value, 'members', coalesce((
+           SELECT json_agg(json_build_object('host', x.host, 'class', x.class, 'ready', x.ready,
+                      'preparing', x.preparing, 'retiring', x.retiring) ORDER BY x.host, x.class)
+             FROM (SELECT w.host, w.class, count(*) FILTER (WHERE w.state = 'ready') AS ready,
+                          count(*) FILTER (WHERE w.state = 'preparing') AS preparing,
+                          count(*) FILTER (WHERE w.state = 'retiring') AS retiring
+                     FROM warm w GROUP BY w.host, w.class) x), '[]')) AS json
+  FROM warm_hits h, warm_misses m;
+
 -- name: warm_retire
 -- params: session_id, seconds
 SELECT warm_retire($1, $2::int) AS applied;

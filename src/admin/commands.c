@@ -154,6 +154,7 @@ static const struct command COMMANDS[] = {
 	{ "rootfs make", cmd_rootfs_make, "NAME", "make a Debian root file system for a class", ROOTFS_MAKE, .as_caller = true },
 	{ "rootfs list", cmd_rootfs_list, "", "list root file systems of this host, and their classes", NULL, PRINTS_ONE, true },
 	{ "rootfs rm", cmd_rootfs_rm, "NAME", "remove a root file system that is not in use", .as_caller = true },
+	{ "warm show", cmd_warm_show, "", "show the warm pool: sandboxes that wait for a session, hits and misses", NULL, PRINTS_ONE },
 	{ "drain", cmd_drain, "", "admit no more work, put every session to sleep, and wait", DRAIN },
 	{ "undrain", cmd_undrain, "", "admit sessions again" },
 };

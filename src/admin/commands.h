@@ -25,6 +25,7 @@ command_fn cmd_migrate, cmd_seal_key, cmd_key_create, cmd_key_list,
     cmd_preset_set, cmd_preset_delete, cmd_profile_list, cmd_profile_set,
     cmd_profile_delete, cmd_snapshot_list, cmd_snapshot_show, cmd_snapshot_rm,
     cmd_host_list, cmd_host_adopt_storage, cmd_audit_list, cmd_reaper_runs,
-    cmd_rootfs_make, cmd_rootfs_list, cmd_rootfs_rm, cmd_drain, cmd_undrain;
+    cmd_rootfs_make, cmd_rootfs_list, cmd_rootfs_rm, cmd_warm_show, cmd_drain,
+    cmd_undrain;
 
 #endif

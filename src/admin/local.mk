@@ -18,6 +18,7 @@ sandlease_admin_SOURCES = \
 	src/admin/cmd_schema.c \
 	src/admin/cmd_session.c \
 	src/admin/cmd_snapshot.c \
+	src/admin/cmd_warm.c \
 	src/admin/command.c src/admin/command.h \
 	src/admin/commands.c src/admin/commands.h \
 	src/admin/list.c src/admin/list.h \

@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 """warm.t: tests the warm pool: a create takes a sandbox that runs already, and gets one
 like any other; members that do not fit or live any more cost no client an error."""
+import json
 import os
 import signal
 import sys
@@ -47,6 +48,30 @@ def members_are_nobodys():
     equal(expect(200, call("GET", "/v1/sessions", key=key)).json["sessions"], [])
     quotas = expect(200, call("GET", "/v1/usage", key=key)).json["quotas"]
     equal([quotas[q]["used"] for q in ("sessions", "active", "diskMb")], [0, 0, 0])
+
+
+@case
+def an_operator_sees_them():
+    full()
+    hits, misses = counts()
+    key = new_key("ops", "boss", "--scope", "admin")
+    want = {"hits": hits, "misses": misses, "members": [
+        {"host": value("SELECT DISTINCT host FROM warm"), "class": "small", "ready": MEMBERS,
+         "preparing": 0, "retiring": 0}]}
+    equal(expect(200, call("GET", "/v1/health", key=key)).json["warm"], want, "health")
+    equal(json.loads(admin("warm", "show", "--json")), want, "sandlease-admin")
+    for k in (next(KEYS), ""):
+        true("warm" not in expect(200, call("GET", "/v1/health", key=k)).json, "no other does")
+    new()
+    shown = json.loads(admin("warm", "show", "--json"))
+    equal((shown["hits"], shown["misses"]), (hits + 1, misses), "a hit")
+    sql("UPDATE warm SET state = 'preparing', deadline = clock_timestamp() + interval '1 h'")
+    new()
+    shown = json.loads(admin("warm", "show", "--json"))
+    equal((shown["hits"], shown["misses"]), (hits + 1, misses + 1), "a miss")
+    true(shown["members"][0]["preparing"] >= MEMBERS - 1, shown)
+    sql("UPDATE warm SET deadline = clock_timestamp()")
+    reap()
 
 
 @case

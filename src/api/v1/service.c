@@ -70,6 +70,19 @@ read_health(struct call *c, struct rows **r, struct err *e)
 	return STORE_RUN(app->store, STMT_HEALTH, r, e, attempts, late);
 }
 
+/* The warm pool of all hosts; absent if there is no answer. */
+static void
+add_warm(struct call *c, json_t *reply)
+{
+	auto_rows struct rows *r = NULL;
+	auto_json json_t *warm = NULL;
+	struct err ignored = { 0 };
+
+	if (STORE_RUN(app_of(c)->store, STMT_WARM_SHOW, &r, &ignored) == 0 &&
+	    rows_json(r, 0, "json", &warm, &ignored) == 0)
+		json_object_set(reply, "warm", warm);
+}
+
 /* Adds details that only an operator can act on. */
 static void
 add_admin_details(struct call *c, const struct rows *r, json_t *reply)
@@ -84,6 +97,7 @@ add_admin_details(struct call *c, const struct rows *r, json_t *reply)
 	    json_integer(rows_int(r, 0, "lost")));
 	json_object_set_new(reply, "failingStops",
 	    json_integer(rows_int(r, 0, "failing")));
+	add_warm(c, reply);
 	ctl = app_control(c, &ignored);
 	if (ctl != NULL) /* a host that is not ready has no figures */
 		disk = disk_json(ctl);
