@@ -26,6 +26,7 @@ static struct loop_request *requests;
 static struct poller poller = { .epoll_fd = -1 };
 static int wake_fd = -1;
 static void (*each_second[SECONDS_FNS_MAX])(void);
+static char *chunk; /* owned; NULL: nothing was read so far */
 
 static void
 run_requests(struct loop_item *item, uint32_t events)
@@ -136,6 +137,14 @@ void
 loop_forget(int fd)
 {
 	poller_remove(&poller, fd);
+}
+
+char *
+loop_chunk(void)
+{
+	if (chunk == NULL)
+		chunk = xmalloc(LOOP_CHUNK);
+	return chunk;
 }
 
 void

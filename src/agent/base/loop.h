@@ -12,6 +12,8 @@
 
 #include "common/err.h"
 
+enum { LOOP_CHUNK = 64 * 1024 };
+
 /* The callback of a descriptor; must be the first member of its struct. */
 struct loop_item {
 	void (*ready)(struct loop_item *item, uint32_t events);
@@ -24,6 +26,13 @@ int loop_call(void (*fn)(void *arg), void *arg, struct err *e) MUST_CHECK;
 int loop_watch(int fd, uint32_t events, struct loop_item *item);
 void loop_change(int fd, uint32_t events, struct loop_item *item);
 void loop_forget(int fd);
+
+/*
+ * LOOP_CHUNK bytes for one read in the loop's thread; the next callback writes
+ * over them.  An idle session has no loop, so they are no static array: the
+ * pages around such an array hold little that is used.
+ */
+char *loop_chunk(void);
 
 /* Calls fn about once a second.  There is room for only a few functions. */
 void loop_each_second(void (*fn)(void));

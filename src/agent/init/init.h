@@ -50,13 +50,13 @@ struct init_conn {
 struct init {
 	struct init_options opt;
 	struct cells cells;
-	struct seals seals;
 	struct init_conn conns[INIT_CONNS_MAX];
 	int64_t watched_at; /* when the watchdog last ran */
 	int64_t accept_at;  /* accept() again then: it had no descriptor left */
 	pid_t measuring;    /* the child that measures disk usage, or 0 */
 	bool network_unused; /* no cell has had init's network namespace */
 	char agent[INIT_AGENT_MAX]; /* path of this program */
+	struct seals seals;         /* last: large, and seldom used */
 };
 
 /* Serves until SIGTERM.  When init exits, the kernel ends the sandbox. */

@@ -27,8 +27,8 @@ struct seal {
 };
 
 struct seals {
-	struct seal seal[SEAL_SETS][SEAL_WAYS]; /* by the session's hash */
 	int64_t forgotten_ms; /* at_ms of the latest dropped seal; 0: none */
+	struct seal seal[SEAL_SETS][SEAL_WAYS]; /* by the session's hash */
 };
 
 /* Seals the session's generations up to and including this one. */

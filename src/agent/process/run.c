@@ -16,14 +16,12 @@
 #include "common/mem.h"
 
 enum {
-	CHUNK = 64 * 1024,
 	CHUNKS_AT_ONCE = 4,     /* then the other processes have a turn */
 	REST_MAX = 1024 * 1024, /* the largest size of a pipe */
 	LINGER_MAX = 256        /* ended processes with an open pipe */
 };
 
 /* for the loop's thread only */
-static char chunk[CHUNK];
 static size_t lingering;
 
 /* ---- in the loop: output */
@@ -35,7 +33,7 @@ is_open(const struct process *p)
 }
 
 static void
-append_output(struct process_pipe *q, size_t len)
+append_output(struct process_pipe *q, const char *chunk, size_t len)
 {
 	struct process *p = process_of(q->in.entry);
 
@@ -51,11 +49,12 @@ append_output(struct process_pipe *q, size_t len)
 static bool
 read_pipe(struct process_pipe *q, bool wanted)
 {
-	ssize_t n = read(q->in.fd, chunk, CHUNK);
+	char *chunk = loop_chunk();
+	ssize_t n = read(q->in.fd, chunk, LOOP_CHUNK);
 
 	if (n > 0) {
 		if (wanted)
-			append_output(q, (size_t)n);
+			append_output(q, chunk, (size_t)n);
 		return true;
 	}
 	if (n == 0 || (errno != EAGAIN && errno != EINTR))
@@ -88,7 +87,7 @@ output_ready(struct loop_item *item, uint32_t events)
 static void
 read_rest(struct process_pipe *q)
 {
-	size_t left = REST_MAX / CHUNK;
+	size_t left = REST_MAX / LOOP_CHUNK;
 
 	while (q->in.fd >= 0 && left-- > 0 && read_pipe(q, true))
 		;

@@ -8,17 +8,13 @@
 #include "agent/run/activity.h"
 #include "common/clock.h"
 
-enum {
-	CHUNK = 65536, /* one read, either way */
-	HUNG_UP_MS = 30000
-};
+enum { HUNG_UP_MS = 30000 };
 
 /*
- * Shared by all connections: used by the loop's thread only.  A connection
- * allocates memory only for bytes that its peer did not take, because an
- * allocation for every read costs more than copying the rest.
+ * As loop_chunk(), shared by all connections: used by the loop's thread only.
+ * A connection allocates memory only for bytes that its peer did not take,
+ * because an allocation for every read costs more than copying the rest.
  */
-static char chunk[CHUNK];
 static struct buf rewritten;
 
 int
@@ -83,7 +79,8 @@ drop_request(struct relay_conn *c)
 static int
 read_request(struct relay_conn *c)
 {
-	ssize_t n = recv(c->end[CLIENT].fd, chunk, sizeof(chunk), 0);
+	char *chunk = loop_chunk();
+	ssize_t n = recv(c->end[CLIENT].fd, chunk, LOOP_CHUNK, 0);
 
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR ? 0 : -1;
@@ -126,7 +123,7 @@ copy_request(struct relay_conn *c)
 
 /* Turns the app's bytes into the response that the client gets. */
 static enum relay_next
-send_reply(struct relay_conn *c, size_t len)
+send_reply(struct relay_conn *c, const char *chunk, size_t len)
 {
 	enum http_reply_verdict verdict;
 
@@ -149,6 +146,7 @@ send_reply(struct relay_conn *c, size_t len)
 static enum relay_next
 copy_reply(struct relay_conn *c, bool *read_some)
 {
+	char *chunk = loop_chunk();
 	ssize_t n;
 
 	*read_some = false;
@@ -157,13 +155,13 @@ copy_reply(struct relay_conn *c, bool *read_some)
 	/* the request decides how the reply is parsed, so it must be there */
 	if (c->out.len > 0 || !c->begun)
 		return RELAY_COPIES;
-	n = recv(c->end[SERVER].fd, chunk, sizeof(chunk), 0);
+	n = recv(c->end[SERVER].fd, chunk, LOOP_CHUNK, 0);
 	if (n < 0 && (errno == EAGAIN || errno == EINTR))
 		return RELAY_COPIES;
 	if (n > 0) {
 		*read_some = true;
 		note_activity(c);
-		return send_reply(c, (size_t)n);
+		return send_reply(c, chunk, (size_t)n);
 	}
 	if (n == 0 &&
 	    http_reply_close(&c->reply, &c->out) == HTTP_REPLY_COMPLETE)

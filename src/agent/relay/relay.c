@@ -27,8 +27,8 @@ struct listener {
 /* The loop's thread only. */
 static struct listener *listeners;
 static struct listener *dead; /* closed; each_second() frees them */
-/* The number of each port's last change.  Pages never written take no memory. */
-static int64_t last_order[PORTS];
+/* The number of each port's last change; NULL: none was numbered. */
+static int64_t *last_order;
 
 static void
 each_second(void)
@@ -110,13 +110,17 @@ struct port_change {
 static bool
 is_overtaken(struct port_change *o)
 {
-	if (o->number != 0 && o->number < last_order[o->port]) {
+	if (o->number == 0)
+		return false;
+	/* by mmap(), because it is large: pages never written take no memory */
+	if (last_order == NULL)
+		last_order = xcalloc(PORTS, sizeof(*last_order));
+	if (o->number < last_order[o->port]) {
 		o->rc = err_set(&o->e, ERR_CONFLICT, CODE_STALE_ORDER,
 		    "a newer change of port %d was made meanwhile", o->port);
 		return true;
 	}
-	if (o->number != 0)
-		last_order[o->port] = o->number;
+	last_order[o->port] = o->number;
 	return false;
 }
 
