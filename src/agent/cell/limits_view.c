@@ -152,21 +152,27 @@ show_cpuinfo(const struct launch *l, struct err *e)
 	return bind_read_only(STAGE "/cpuinfo", "/proc/cpuinfo", e);
 }
 
-/* Writes `online`, by which the C library counts processors, and the like. */
+/*
+ * Writes `online`, by which the C library counts processors, and the like.  One
+ * file has the three names: a page each would be a lot for an idle session.
+ */
 static int
 show_online(const struct launch *l, struct err *e)
 {
-	static const char *const FILES[] = { CPU_DIR "/online",
-		CPU_DIR "/present", CPU_DIR "/possible" };
+	static const char ONLINE[] = CPU_DIR "/online";
+	static const char *const SAME[] = { CPU_DIR "/present",
+		CPU_DIR "/possible" };
 	char range[48];
 	int len = l->shown_cpus == 1
 	    ? snprintf(range, sizeof(range), "0\n")
 	    : snprintf(range, sizeof(range), "0-%" PRId64 "\n",
 		  l->shown_cpus - 1);
 
-	for (size_t i = 0; i < ARRAY_LEN(FILES); i++)
-		if (write_file(FILES[i], range, (size_t)len, e) < 0)
-			return -1;
+	if (write_file(ONLINE, range, (size_t)len, e) < 0)
+		return -1;
+	for (size_t i = 0; i < ARRAY_LEN(SAME); i++)
+		if (link(ONLINE, SAME[i]) < 0)
+			return err_errno(e, "link %s", SAME[i]);
 	return 0;
 }
 
