@@ -4,10 +4,19 @@
 #include "common/mem.h"
 #include "common/str.h"
 
+enum { WORD_MAX = 32 };
+
+/* Arrays: pointers would have to be relocated in each process that starts. */
 struct words {
-	const char *word;
-	const char *capitals;
+	char word[WORD_MAX];
+	char capitals[WORD_MAX];
 };
+
+#define CODE_FITS(name, word)                                                  \
+	_Static_assert(sizeof(word) <= WORD_MAX && sizeof(#name) <= WORD_MAX,  \
+	    #name " is too long");
+ERR_CODES(CODE_FITS)
+#undef CODE_FITS
 
 /* An error without a code is a bug of ours, so its word is "internal". */
 static const struct words WORDS[] = { [CODE_NONE] = { "internal", "INTERNAL" },

@@ -11,8 +11,12 @@
 
 enum { SNIFF_MAX = 8192 };
 
+/*
+ * Arrays, longer than any of their texts: pointers would have to be relocated in
+ * each process that starts.
+ */
 /* clang-format off */
-static const struct { const char *ext, *type; } BY_NAME[] = {
+static const struct { char ext[12], type[80]; } BY_NAME[] = {
 	{ "txt", "text/plain" },            { "log", "text/plain" },
 	{ "md", "text/markdown" },          { "markdown", "text/markdown" },
 	{ "html", "text/html" },            { "htm", "text/html" },
@@ -68,9 +72,9 @@ static const struct { const char *ext, *type; } BY_NAME[] = {
 
 static const struct {
 	size_t at;
-	const char *magic;
+	char magic[16];
 	size_t len;
-	const char *type;
+	char type[40];
 	bool weak; /* text may begin so, too: not used for valid text */
 } BY_MAGIC[] = {
 	{ 0, "\x89PNG\r\n\x1a\n", 8, "image/png" },
