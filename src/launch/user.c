@@ -2,11 +2,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
+#include <linux/magic.h>
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/vfs.h>
 #include <unistd.h>
 
 #include "launch/launch.h"
@@ -14,14 +16,19 @@
 enum { MAP_BYTES = 64 };
 
 static void
-put(int proc, const char *path, const char *text)
+put_and_close(int fd, const char *path, const char *text)
 {
-	int fd = openat(proc, path, O_WRONLY | O_CLOEXEC);
 	size_t len = strlen(text);
 
 	if (fd < 0 || write(fd, text, len) != (ssize_t)len)
 		die_errno("cannot write /proc/%s", path);
 	close(fd);
+}
+
+static void
+put(int proc, const char *path, const char *text)
+{
+	put_and_close(openat(proc, path, O_WRONLY | O_CLOEXEC), path, text);
 }
 
 /* Maps one id of the parent namespace into this one. */
@@ -54,10 +61,40 @@ drop_bounding_set(uint64_t keep)
 			die_errno("cannot drop capability %d", cap);
 }
 
+/*
+ * Opens the file in the sandbox's own /proc.  In that of the host it has an entry
+ * for every sandbox that lives, and the kernel looks through all of them.  -1: the
+ * sandbox has none, or it is read-only.
+ */
+static int
+open_in_sandbox(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct statfs fs;
+
+	if (fd >= 0 &&
+	    (fstatfs(fd, &fs) < 0 || fs.f_type != PROC_SUPER_MAGIC)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static void
+forbid_user_namespaces(int proc)
+{
+	static const char PATH[] = "/proc/sys/user/max_user_namespaces";
+	const char *path = PATH + sizeof("/proc");
+	int fd = open_in_sandbox(PATH);
+
+	put_and_close(fd >= 0 ? fd : openat(proc, path, O_WRONLY | O_CLOEXEC),
+	    path, "1");
+}
+
 void
 user_enter(int proc, const struct plan *p)
 {
-	put(proc, "sys/user/max_user_namespaces", "1");
+	forbid_user_namespaces(proc);
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
 		die_errno("cannot enter the sandbox's user namespace");
 	put_map(proc, "self/uid_map", p->uid, 0);
