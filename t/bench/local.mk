@@ -29,14 +29,17 @@ EXTRA_DIST += \
 	t/bench/auth.py \
 	t/bench/auth.sh \
 	t/bench/bwrap-at-gate \
+	t/bench/live.sh \
 	t/bench/measure.sh \
 	t/bench/executions.py \
 	t/bench/executions.sh \
+	t/bench/files.sh \
 	t/bench/network.py \
 	t/bench/network.sh \
 	t/bench/queries.py \
 	t/bench/reaper.sh \
 	t/bench/snapshot.sh t/bench/start.sh \
+	t/bench/upload.py \
 	t/bench/work.sh \
 	t/bench/report.awk \
 	t/bench/run

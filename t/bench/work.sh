@@ -1,10 +1,9 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # variables are shared by the files of t/lib
-# work.sh: measures the cost of work in a session: commands, streams, files.
+# work.sh: measures the cost of work in a session: commands and streams.
 
 readonly EXEC_COUNT=1000 STREAM_COUNT=500 TOGETHER_SESSIONS=50 TOGETHER_TURNS=20
 readonly KEYS_COUNT=500 CODE_COUNT=500 CONTEXT_COUNT=20
-readonly FILE_MB=128 FILE_ROUNDS=5
 
 # ---- a command, against one that is forked here
 
@@ -67,49 +66,3 @@ code_figures() {
 	figure "new Python context p50" "$p50" ms "<= 150" "n $count, $min to $max"
 }
 code_one() { with_sessions code_figures 1 1; }
-
-# ---- a file, against nginx that serves the same one
-
-# speed up|down URL: bytes a second; nothing unless the call succeeded.
-speed() {
-	local -a how=(-o /dev/null -w '%{http_code} %{speed_download}')
-	[ "$1" = down ] || how=(-o /dev/null -w '%{http_code} %{speed_upload}' -T "$BENCH/file" -H 'Expect:')
-	curl -s "${how[@]}" -H "Authorization: Bearer $SANDLEASE_API_KEY" "$2" |
-		awk '$1 !~ /^2/ || $2 <= 0 { exit 1 } { printf "%.0f", $2 / 1048576 }'
-}
-
-file_server() {
-	printf 'server {\n\tlisten 127.0.0.1:%s;\n\taccess_log off;\n\tsendfile on;\n' "$BENCH_PORT"
-	printf '\tlocation = /file {\n\t\talias %s;\n\t}\n}\n' "$BENCH/file"
-}
-
-file_answers() { [ -n "$(speed down "http://127.0.0.1:$BENCH_PORT/file")" ]; }
-
-middle_of() { sort -n | sed -n "$(((FILE_ROUNDS + 1) / 2))p"; }
-
-# Measures in turns, so that other load on the machine slows all alike.
-file_rounds() {
-	local i up down static
-	for ((i = 0; i < FILE_ROUNDS; i++)); do
-		up=$(speed up "$1") && down=$(speed down "$1") &&
-			static=$(speed down "http://127.0.0.1:$BENCH_PORT/file") || return 1
-		awk -v u="$up" -v d="$down" -v s="$static" \
-			'BEGIN { printf "%d %d %d %.3f %.3f\n", u, d, s, u / s, d / s }'
-	done >"$BENCH/speeds"
-	figure "file upload" "$(awk '{ print $1 }' "$BENCH/speeds" | middle_of)" MB/s "" "$FILE_MB MB"
-	figure "file download" "$(awk '{ print $2 }' "$BENCH/speeds" | middle_of)" MB/s
-	figure "nginx, the same file" "$(awk '{ print $3 }' "$BENCH/speeds" | middle_of)" MB/s
-	figure "file upload / nginx" "$(awk '{ print $4 }' "$BENCH/speeds" | middle_of)" "" ">= 0.5"
-	figure "file download / nginx" "$(awk '{ print $5 }' "$BENCH/speeds" | middle_of)" "" ">= 0.5"
-}
-
-file_figures() {
-	local session
-	read -r session <"$BENCH/ids"
-	head -c "${FILE_MB}M" /dev/urandom >"$BENCH/file" && chmod 644 "$BENCH/file" &&
-		chmod 711 "$BENCH" || return 1
-	BENCH_PORT=$(stack_free_port)
-	nginx_add_server "$(file_server)" file_answers &&
-		file_rounds "$SANDLEASE_URL/v1/sessions/$session/files/workspace/file"
-}
-files_speed() { with_sessions file_figures 1 1; }
