@@ -276,7 +276,9 @@ def a_dead_wrapper_is_replaced():
     expect(500, r)
     true(not r.json["context"].get("retryable"), repr(r))
     equal(r.header("Retry-After"), None, "Retry-After")
-    r = call("GET", at(sid, "/api/ping"))
+    # the kernel closes the socket on which it listens after that connection
+    r = until("it is gone", lambda: [r for r in [call("GET", at(sid, "/api/ping"))]
+                                     if r.status != 500])[0]
     doc = container_error(r, 503, "CONTAINER_UNAVAILABLE")
     equal((doc["context"]["reason"], doc["context"]["retryable"]),
           ("container_replaced", True), "context")
