@@ -48,8 +48,9 @@ SELECT warm_ended($1) AS applied;
 
 -- name: warm_members
 -- params: host, boot_id, shapes, seen, since
--- All members of a host.  shapes: of each class that may have some.  seen: as of sandbox_differences; a member that has changed since
--- that list was made (`since`) is not judged by it.
+-- All members of a host.  shapes: of each class that may have some.  seen: as of
+-- sandbox_differences; a member that has changed since that list was made (`since`) is not
+-- judged by it.
 -- fits: a create could claim it; gone: it is ready no more.
 SELECT w.session_id, w.sandbox_id, w.incarnation, w.class, w.state,
        coalesce(w.boot_id = $2 AND w.shape = warm_shape(c, $3::jsonb->>c.name), false)

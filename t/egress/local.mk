@@ -1,6 +1,7 @@
 ## t/egress: networks of sandboxes, with servers that stand in for the Internet
 
 EXTRA_DIST += \
+	%D%/again.t \
 	%D%/executions.t \
 	%D%/failures.t \
 	%D%/floods.t \
