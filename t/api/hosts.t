@@ -111,6 +111,13 @@ CONTROL = {
     ("POST", "/v1/sessions/:id/api/expose-port"): (503, [], {"port": 8001}),
     ("GET", "/v1/sessions/:id/api/exposed-ports"): (200, []),
 }
+# What the right host begins by itself after such a request.  The rows are compared when
+# it has finished.
+THEN = {
+    ("POST", "/v1/sessions/:id/executions"): lambda reply: until(
+        "its wrapper has taken the execution",
+        lambda: value("SELECT limits_by FROM execution WHERE id = :'v1'", reply.json["id"])),
+}
 # Requests that the right host carries out later; each has a case below.
 STOP_KINDS = {
     ("POST", "/v1/sessions/:id/sleep"),
@@ -173,6 +180,7 @@ def the_control_plane_at_the_wrong_host_changes_only_what_is_meant():
         equal(reply.status, status, what + " %r" % reply)
         if status == 503:
             says_where(reply, what)
+        THEN.get((method, pattern), lambda reply: None)(reply)
         unchanged(what, before, *meant)
     equal(state(S)[::2], ["ready", "owns_wrapper"], "it goes on")
 
