@@ -4,13 +4,11 @@
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/cli.sh"
 
-left() { "$cli" ls -q; } # ids of the sessions that exist
-
 # ---- the command
 
 try run -- sh -c 'echo to out; echo to err >&2; exit 7'
 is "$code|$out|$err" '7|to out|to err' "run ends as its command, both streams apart"
-none "and leaves no session" "$(left)"
+none_left "and leaves no session"
 is "$(echo through | "$cli" run -i -- cat)" through "standard input is passed on"
 try run -e GREETING=hello -w /tmp -c 'echo $GREETING; pwd'
 is "$out" $'hello\n/tmp' "a line for the shell, with variables and a directory"
@@ -21,14 +19,14 @@ is "$out|$err" 'ready|making' "a setup comes first"
 try run --setup 'echo broken; exit 3' -- echo never
 is "$code|$out" '125|' "without it the command does not run"
 like "$err" 'broken.*exit code 3' "and that is said"
-none "nothing of all that is left" "$(left)"
+none_left "nothing of all that is left"
 
 for words in '' '--keep --rm -- true' '--name x -- true' '-c true -- true' '-v nowhere -- true' '-v a:b:c -- true'; do
 	# shellcheck disable=SC2086 # words
 	try run $words
 	is "$code" 125 "a mistake: run $words"
 done
-none "a mistake makes no session" "$(left)"
+none_left "a mistake makes no session"
 
 try run --keep --name kept -- sh -c 'echo here >file'
 like "$err" 'session [a-z2-7]{20} is kept' "--keep says what it keeps"
@@ -106,10 +104,10 @@ interrupted() {
 interrupted INT out -- sh -c 'trap "echo caught; exit 130" INT; echo started; while :; do sleep 1; done'
 is "$code" 130 "^C ends the command"
 like "$(<out)" 'caught' "which hears of it"
-none "and the session is deleted" "$(left)"
+none_left "and the session is deleted"
 interrupted TERM err --setup 'echo in setup; sleep 1000' -- echo never
 is "$code|$(<out)" "143|" "a signal during the setup ends that"
-none "and the session is deleted, too" "$(left)"
+none_left "and the session is deleted, too"
 mkdir later
 interrupted INT out -v later:/workspace -- sh -c 'echo kept >file; echo started; sleep 1000'
 is "$code $(cat later/file)" '130 kept' "what it wrote by then comes back"
@@ -137,7 +135,7 @@ if command -v tmux >/dev/null; then
 	ok "run -it has a terminal" wait_for "$PATIENCE" shows '^me in /tmp on /dev/pts/'
 	mux send-keys -t 0 Enter
 	ok "and ends as its command" wait_for "$PATIENCE" shows '^code 4'
-	none "without a session left" "$(left)"
+	none_left "without a session left"
 	mux new-window -t 1 "'$cli' create --name typed --shell; echo code \$?; cat"
 	shows1() { mux capture-pane -p -J -S - -t 1 | grep -E -- "$1"; }
 	ok "create --shell opens one" wait_for "$PATIENCE" shows1 '^[a-z2-7]{20}$'

@@ -4,8 +4,6 @@
 . "${top_srcdir:=.}/t/lib/tap.sh"
 . "$top_srcdir/t/lib/cli.sh"
 
-left() { "$cli" ls -q; } # ids of the sessions that exist
-
 # ---- names that are not valid text
 
 latin=$(printf 'lat\351') other=$(printf 'lat\352') odd=$(printf 'd\377r')
@@ -103,7 +101,7 @@ is "$(cat twice/f)|$(cat twice/f.from-session)" $'a\nours|mine' "nothing of ours
 is "$(cat twice/f.from-session.2 2>&1)" theirs "the session's version has a number then"
 like "$err" "conflict: twice/f was changed here and in the session: .* is f.from-session.2" "and that is its name in the message"
 is "$(cat twice/nnn*.from-session 2>&1)|$(cat twice/mmm*.from-session 2>&1)" 'theirs|theirs' "a name that would be too long is cut"
-none "then nothing is only in the session, which is gone" "$(left)"
+none_left "then nothing is only in the session, which is gone"
 rm -r twice
 
 # ---- a session whose files cannot be brought back is kept

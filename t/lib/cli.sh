@@ -20,3 +20,13 @@ try() {
 	code=$?
 	out=$(<out) err=$(<err)
 }
+
+# Ids of the sessions that exist.  A deletion that took too long for its request is
+# completed by the reaper, and a stack has none.
+left() {
+	! "$cli" ls | grep -q ' deleting ' || stack_reap >/dev/null
+	"$cli" ls -q
+}
+none_left() { # TEXT
+	none "$1" "$(left)" || diag "$("$cli" ls)"
+}
