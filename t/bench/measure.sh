@@ -79,12 +79,12 @@ idle_memory() {
 	mapfile -t pids < <(children_of "${boxes[@]}")
 	if [ "$CGROUP" != none ]; then
 		read -r kb count < <(box_cgroup_kb) && [ "$count" -eq "$IDLE_COUNT" ] || return 1
-		figure "idle sandbox" "$(as_mb "$kb" "$count")" MB "<= 2" "memory cgroup, mean of $count"
+		figure "idle sandbox" "$(as_mb "$kb" "$count")" MB "<= 1.1" "memory cgroup, mean of $count"
 		kb=$(pss_kb "${pids[@]}") || return 0
 		figure "idle sandbox, PSS" "$(as_mb "$kb" "$count")" MB "" "${#pids[@]} processes"
 	else
 		kb=$(pss_kb "${pids[@]}") || return 1
-		figure "idle sandbox" "$(as_mb "$kb" "$IDLE_COUNT")" MB "<= 2" "PSS of ${#pids[@]} processes"
+		figure "idle sandbox" "$(as_mb "$kb" "$IDLE_COUNT")" MB "<= 1.1" "PSS of ${#pids[@]} processes"
 	fi
 }
 

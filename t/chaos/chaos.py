@@ -128,6 +128,7 @@ def judge(ledger, watch, sampler, keeper):
     histories(ledger)
     delete_all(ledger)
     two_passes()
+    service.admin("drain")  # ends the warm pool
     retire_all()
     two_passes()
     for kind, lines in audit.in_the_end().items():
@@ -205,11 +206,13 @@ def summarise(options, ledger, m, sampler, found, took, more):
         "longestStuck": sampler.whose,
         "kept": more["checked"], "samples": more["samples"],
         "wrappersSeen": more["wrappers"],
+        "warmHits": int(service.value("SELECT last_value FROM warm_hits")),
     }
     summary["ok"] = not any(summary[k] for k in (
         "leaks", "doubleOwners", "missing", "stuck", "untold", "lost",
         "countersWrong")) \
-        and all(m.counts.values()) and summary["creates"] > 0
+        and all(m.counts.values()) and summary["creates"] > 0 \
+        and (summary["warmHits"] > 0) == (service.setting("STACK_WARM") != "0")
     return summary
 
 

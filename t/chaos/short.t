@@ -48,6 +48,7 @@ no_problem countersWrong counters "quotas count what there is"
 # these counts depend on the machine; a watcher or client that is broken has 0
 ok "the watcher looked on" test "$(value samples)" -gt 5
 ok "and saw who there was" test "$(value wrappersSeen)" -gt 5
+ok "and creates took sandboxes of the warm pool" test "$(value warmHits)" -gt 0
 ok "there were sessions to break" test "$(value creates)" -gt 5
 
 # ---- the seed is the schedule

@@ -55,8 +55,9 @@ const struct admission *auth_cache_find(struct auth_cache *a,
     const struct auth_right *right, struct auth_lookup *l);
 
 /*
- * Keeps an admission, with copies of its texts, for `keep_ms` from the time of the lookup, unless the right
- * was revoked since: the answer may be older than that.
+ * Keeps an admission, with copies of its texts, for `keep_ms` from the time of
+ * the lookup, unless the right was revoked since: the answer may be older than
+ * that.
  */
 void auth_cache_keep(struct auth_cache *a, const struct auth_right *right,
     const struct auth_lookup *l, const struct admission *what, int64_t keep_ms);
