@@ -66,14 +66,11 @@ SELECT count(pg_advisory_unlock(x.h))
    AND l.mode = 'ExclusiveLock' AND l.objsubid = 1
    AND ((l.classid::bigint << 32) | l.objid::bigint) = x.h;
 
--- name: start_unlock_members
--- Releases start locks of members of the warm pool, which no create has claimed: the
--- transaction that took the lock with its claim was rolled back.
-SELECT count(pg_advisory_unlock(x.h))
-  FROM (SELECT hashtextextended(session_id, 4) AS h FROM warm) x
-  JOIN pg_locks l ON l.locktype = 'advisory' AND l.pid = pg_backend_pid() AND l.granted
-   AND l.mode = 'ExclusiveLock' AND l.objsubid = 1
-   AND ((l.classid::bigint << 32) | l.objid::bigint) = x.h;
+-- name: start_unlock_all
+-- Releases every session-level lock of this connection.  A create that was rolled back may
+-- hold the start lock of a member of the warm pool, which another create, of another
+-- tenant, may have claimed since: its id is not known any more.
+SELECT pg_advisory_unlock_all();
 
 -- name: start_wait
 -- params: session_id

@@ -113,6 +113,15 @@ buf_room(struct buf *b, size_t len)
 	return b->data + b->len;
 }
 
+char *
+str_beside(const char *path, const char *name)
+{
+	const char *slash = strrchr(path, '/');
+	int len = slash != NULL ? (int)(slash + 1 - path) : 0;
+
+	return xasprintf("%.*s%s", len, path, name);
+}
+
 void
 buf_add(struct buf *b, const void *data, size_t len)
 {

@@ -37,6 +37,9 @@ bool str_to_int(const char *s, int64_t min, int64_t max, int64_t *out);
  */
 bool str_list_has(const char *list, const char *item);
 
+/* The path of a file in the same directory as `path`; the caller frees it. */
+char *str_beside(const char *path, const char *name);
+
 /* A buffer that grows.  Start with { 0 }; data is NUL terminated once used. */
 struct buf {
 	char *data;

@@ -48,9 +48,9 @@ start_refused(struct control *ctl, const char *session, bool warm,
 	/* quotas are checked last, when the intent holds the lock */
 	if (e->kind != ERR_LIMITED && e->code != CODE_TRY_AGAIN)
 		return;
-	launch_unlock(ctl, session);
-	if (warm &&
-	    STORE_RUN(ctl->store, STMT_START_UNLOCK_MEMBERS, NULL, &why) < 0)
+	if (!warm)
+		launch_unlock(ctl, session);
+	else if (STORE_RUN(ctl->store, STMT_START_UNLOCK_ALL, NULL, &why) < 0)
 		log_err(LOG_WARN, "start_unlock", &why);
 }
 

@@ -28,7 +28,7 @@ int start_finish(struct control *ctl, const char *session, const char *tenant,
 /*
  * Releases the start lock of an intent (STMT_SESSION_CREATE, _RESTART) that was
  * refused with `e`.  `warm`: its session may be another, a member of the warm
- * pool.
+ * pool; then every lock of the connection is released, so a caller holds none.
  */
 void start_refused(struct control *ctl, const char *session, bool warm,
     const struct err *e);

@@ -105,6 +105,14 @@ add_identity(const char *path, struct buf *to)
 	    st.st_ctim.tv_nsec);
 }
 
+static void
+add_identity_beside(const char *path, const char *name, struct buf *to)
+{
+	auto_free char *beside = str_beside(path, name);
+
+	add_identity(beside, to);
+}
+
 void
 warm_shape(struct control *ctl, const char *class_name,
     char out[WARM_SHAPE_MAX])
@@ -113,11 +121,15 @@ warm_shape(struct control *ctl, const char *class_name,
 	const char *rootfs = rootfs_of(ctl, class_name);
 	auto_buf struct buf text = { 0 };
 
-	buf_fmt(&text, "%s %" PRId64 " %" PRId64 " %" PRId64 " %s",
+	buf_fmt(&text,
+	    "%s %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 " %s %s",
 	    PACKAGE_VERSION, c->log_level, c->log_format, c->agent_log_kb,
-	    c->bwrap_path);
+	    c->launcher, c->bwrap_path, c->cgroup_root);
 	/* each may have been replaced, with the same version */
 	add_identity(c->agent_path, &text);
+	add_identity(c->bwrap_path, &text);
+	add_identity_beside(c->agent_path, "sandlease-launch", &text);
+	add_identity_beside(c->agent_path, "sandlease-ws", &text);
 	if (!str_empty(rootfs))
 		add_identity(rootfs, &text);
 	token_hash(text.data, out);

@@ -10,7 +10,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(__file__), "../lib"))
 from pool import MEMBERS, OWN, claimed, counts, full, members, new, steps
 import service
 from service import (admin, at, call, configure, container_error, create, execute, expect,
-                     get, new_key, problem, reap, sql, until, value)
+                     get, new_key, problem, reap, restart, sql, until, value)
 from tap import case, equal, run, true
 
 service.begin()
@@ -197,6 +197,24 @@ def a_changed_class_retires_its_members():
         equal(new()["limits"]["pids"]["value"], 200)
     finally:
         admin("class", "set", "small", "--pids", "256")
+        reap()
+
+
+@case
+def another_launcher_retires_them():
+    full()
+    before = set(members())
+    configure(launcher="bwrap")
+    try:
+        restart()
+        s = new()
+        true(s["id"] not in before, "one that another program has started is not taken")
+        reap()
+        until("they are replaced", lambda: not before & set(members("true"))
+              and len(members()) == MEMBERS)
+    finally:
+        configure(launcher="auto")
+        restart()
         reap()
 
 

@@ -102,12 +102,25 @@ is "$(claim y)" "y|creating|1|inc-y" "the second of two does not wait for the on
 ask one ROLLBACK >/dev/null
 is "$(left)" "k ready" "a create that is rolled back gives it back"
 
+# ---- the lock of a start that was refused at its commit
+
+lock="pg_try_advisory_lock(hashtextextended(session_id, 4))"
+ask one BEGIN >/dev/null
+is "$(ask one "SELECT left(session_id, 1), $lock FROM session_create('$(spec 5 '"warm": "x", "adoption": "5"')')")" \
+	"k|t" "a create takes the lock of the member's start with its claim"
+ask one ROLLBACK >/dev/null
+is "$(ask two "SELECT left(session_id, 1), $lock FROM session_create('$(spec 6 '"warm": "x", "adoption": "6"')')")" \
+	"k|f" "and still has it when another create has claimed the member"
+ask one "$(statement session start_unlock_all)" >/dev/null
+is "$(q "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")" 0 "until it releases all that it has"
+fill 7 >/dev/null && made 7 >/dev/null
+
 # ---- the key of a request
 
 is "$(claim z '"idempotencyKey": "once", "requestHash": "h"' | cut -d'|' -f1)|$(q "SELECT left(session_id, 1)
-	FROM idempotency WHERE key = 'once'")" "k|k" "the key leads to the member's session"
+	FROM idempotency WHERE key = 'once'")" "7|7" "the key leads to the member's session"
 is "$(q "SELECT disposition, left(session_id, 1) FROM session_create('$(spec 2 '"warm": "x",
-	"adoption": "2", "idempotencyKey": "once", "requestHash": "h"')')")" "replayed|k" "and finds it again"
+	"adoption": "2", "idempotencyKey": "once", "requestHash": "h"')')")" "replayed|7" "and finds it again"
 
 # ---- compared with what a host has
 

@@ -157,10 +157,11 @@ start_child(struct master *m, struct child *ch)
 	if (getppid() != parent)
 		_exit(EXIT_FAILURE);
 	close_others(m, ch);
+	if (ch->task != NULL && ch->task->run == NULL)
+		exit(listener_run(m->conf, m->revocations));
+	revocations_protect(m->revocations);
 	if (ch->task != NULL)
-		exit(ch->task->run != NULL
-			? ch->task->run(m->conf)
-			: listener_run(m->conf, m->revocations));
+		exit(ch->task->run(m->conf));
 	if (ch->pool == POOL_STREAM)
 		exit(stream_run(m->conf, m->listen_fd[ch->pool]));
 	exit(worker_run(m->conf, ch->pool, m->listen_fd[ch->pool],

@@ -24,7 +24,6 @@ static const struct store_options POOL_OPTIONS[POOL__MAX] = {
 static struct auth_cache *
 make_cache(const struct conf *conf, struct revocations *r)
 {
-	revocations_protect(r);
 	if (conf->auth_cache_entries == 0)
 		return NULL;
 	return auth_cache_new((size_t)conf->auth_cache_entries, r);

@@ -76,16 +76,6 @@ explain_failure(const struct box *b, int64_t from, struct err *e)
 	    "the sandbox could not be started: %s", line);
 }
 
-/* The path of a program in the same directory as `path`. */
-static char *
-sibling_path(const char *path, const char *name)
-{
-	const char *slash = strrchr(path, '/');
-	int len = slash != NULL ? (int)(slash + 1 - path) : 0;
-
-	return xasprintf("%.*s%s", len, path, name);
-}
-
 /*
  * Whether sandlease-launch, at `path`, starts the sandbox.  An installation
  * without it, such as one of a test, has bwrap do it.
@@ -104,9 +94,9 @@ run_bwrap(const struct provider *p, const struct box *b,
 {
 	auto_free char *storage = storage_path(p, b->name);
 	auto_free char *path = local_control_path(p, b->name, s->incarnation);
-	auto_free char *ws = sibling_path(p->conf->agent_path, "sandlease-ws");
+	auto_free char *ws = str_beside(p->conf->agent_path, "sandlease-ws");
 	auto_free char *own =
-	    sibling_path(p->conf->agent_path, "sandlease-launch");
+	    str_beside(p->conf->agent_path, "sandlease-launch");
 	auto_argv struct bwrap_argv argv = { 0 };
 	auto_fd int control = channel_listen(path, SOCK_SEQPACKET, e);
 	auto_fd int root = -1;

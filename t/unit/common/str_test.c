@@ -158,6 +158,23 @@ room_is_room_for_the_terminator_too(void **state)
 }
 
 static void
+a_file_beside_another_has_its_directory(void **state)
+{
+	static const char *const CASES[][2] = {
+		{ "/usr/lib/agent", "/usr/lib/launch" },
+		{ "agent", "launch" },
+		{ "/agent", "/launch" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < ARRAY_LEN(CASES); i++) {
+		auto_free char *beside = str_beside(CASES[i][0], "launch");
+
+		assert_string_equal(beside, CASES[i][1]);
+	}
+}
+
+static void
 a_freed_buffer_may_be_used_again(void **state)
 {
 	auto_buf struct buf b = { 0 };
@@ -180,6 +197,7 @@ main(void)
 		cmocka_unit_test(control_characters_are_masked),
 		cmocka_unit_test(numbers_are_digits_within_bounds),
 		cmocka_unit_test(lists_are_trimmed_and_hold_no_empty_element),
+		cmocka_unit_test(a_file_beside_another_has_its_directory),
 		cmocka_unit_test(a_buffer_grows_and_stays_terminated),
 		cmocka_unit_test(room_is_room_for_the_terminator_too),
 		cmocka_unit_test(a_freed_buffer_may_be_used_again),
