@@ -6,19 +6,47 @@ RETURNS text LANGUAGE sql STABLE AS $$
     SELECT to_char(t AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')
 $$;
 
+-- VOLATILE: a STABLE function that calls clock_timestamp() is not expanded in its caller's
+-- query, but executed as a query of its own for each row.
 CREATE OR REPLACE FUNCTION port_json(p port)
-RETURNS json LANGUAGE sql STABLE AS $$
+RETURNS json LANGUAGE sql VOLATILE AS $$
     SELECT json_build_object('port', p.port, 'name', p.name, 'token', p.token_sealed,
         'status', CASE WHEN p.closing_at IS NOT NULL THEN 'closing'
                        WHEN p.expires_at <= clock_timestamp() THEN 'expired' ELSE 'active' END,
         'expiresAt', iso(p.expires_at), 'host', p.host, 'baseUrl', p.base_url)
 $$;
 
+-- {"because", "until", "untilIfBusy"}: why a session is alive, as far as rows know.
+-- A busy session has no idle date, because its idle time begins when its work ends.
+-- Only the wrapper knows whether it is busy: src/api/v1/session_now.c asks the wrapper
+-- and shows one of the two dates.
+-- VOLATILE for the same reason as port_json().
+CREATE OR REPLACE FUNCTION session_alive(s session, l lease)
+RETURNS json LANGUAGE sql VOLATILE AS $$
+    SELECT CASE
+        WHEN s.state = 'asleep' AND s.suspended_at IS NOT NULL THEN
+            json_build_object('because', json_build_array('suspended'), 'until', iso(s.expires_at))
+        WHEN s.state NOT IN ('initializing', 'ready') THEN '{"because": [], "until": null}'::json
+        ELSE json_build_object(
+            'because', to_json(array_remove(ARRAY[
+                CASE WHEN s.state = 'initializing' THEN 'starting' END,
+                CASE WHEN s.state = 'ready' AND s.keep_alive THEN 'keep_alive' END,
+                CASE WHEN s.state = 'ready' AND NOT s.keep_alive AND s.last_activity_at
+                          + make_interval(secs => s.sleep_after_seconds) > clock_timestamp()
+                     THEN 'recent_activity' END,
+                CASE WHEN s.state = 'ready' AND NOT s.keep_alive
+                          AND s.extended_until > clock_timestamp()
+                     THEN 'extended' END], NULL)),
+            'until', iso(least(coalesce(l.startup_deadline, l.keep_warm_until), session_cap(s))),
+            'untilIfBusy', iso(least(l.startup_deadline, session_cap(s)))) END
+$$;
+
 -- Builds the JSON from rows that the caller has joined.  PostgreSQL puts the expression in
 -- the place of the call, so that a page of sessions is one join and not a query for each.
+-- VOLATILE because session_alive() is.
 CREATE OR REPLACE FUNCTION session_build(s session, l lease, b sandbox, c class, f profile,
     o org, u network_use, p_keys json, p_ports json)
-RETURNS json LANGUAGE sql STABLE AS $$
+RETURNS json LANGUAGE sql VOLATILE AS $$
     SELECT json_build_object(
         'id', s.id,
         'name', s.name,
@@ -92,8 +120,10 @@ BEGIN
         f := profile_of(s.tenant, s.agent_type);
     END IF;
     RETURN (SELECT session_build(s, l, b, c, f, o, u,
-               (SELECT json_agg(a.key ORDER BY a.key) FROM alias a WHERE a.session_id = s.id),
-               (SELECT json_agg(port_json(p) ORDER BY p.port) FROM port p WHERE p.session_id = s.id))
+               (SELECT json_agg(a.key) FROM (
+                       SELECT x.key FROM alias x WHERE x.session_id = s.id ORDER BY x.key) a),
+               (SELECT json_agg(port_json(p)) FROM (
+                       SELECT * FROM port x WHERE x.session_id = s.id ORDER BY x.port) p))
       FROM (SELECT 1) one
       LEFT JOIN lease l ON l.session_id = s.id
       LEFT JOIN sandbox b ON b.id = s.sandbox_id

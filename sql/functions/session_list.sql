@@ -39,14 +39,17 @@ BEGIN
 END $$;
 
 -- The page itself.  p_before '': the first one, else the last row's created_at in seconds.
+-- The inner ORDER BY reads an index; one within json_agg() would begin a sort for each row.
 CREATE OR REPLACE FUNCTION session_page(p_tenant text, p_state text, p_label_key text,
     p_label_value text, p_before text, p_id text, p_page integer, p_key text)
 RETURNS TABLE (id text, json json, at text) LANGUAGE plpgsql STABLE AS $$
 BEGIN
     RETURN QUERY
     SELECT s.id, session_build(s, l, b, c, f.profile, o, u,
-               (SELECT json_agg(a.key ORDER BY a.key) FROM alias a WHERE a.session_id = s.id),
-               (SELECT json_agg(port_json(p) ORDER BY p.port) FROM port p WHERE p.session_id = s.id)),
+               (SELECT json_agg(a.key) FROM (
+                       SELECT x.key FROM alias x WHERE x.session_id = s.id ORDER BY x.key) a),
+               (SELECT json_agg(port_json(p)) FROM (
+                       SELECT * FROM port x WHERE x.session_id = s.id ORDER BY x.port) p)),
            extract(epoch FROM s.created_at)::numeric(20, 6)::text
       FROM unnest(session_page_ids(p_tenant, p_state, p_label_key, p_label_value,
                CASE p_before WHEN '' THEN 'infinity' ELSE to_timestamp(p_before::numeric) END,
