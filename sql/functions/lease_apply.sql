@@ -9,28 +9,53 @@ CREATE OR REPLACE FUNCTION lease_apply(p_session text, p_event text, p jsonb,
     OUT was text, OUT now_state text, OUT generation bigint,
     OUT applied boolean, OUT why text)
 LANGUAGE plpgsql AS $$
-DECLARE
-    l  lease%ROWTYPE;
-    n  record;
-    at timestamptz;
 BEGIN
-    applied := false;
-    SELECT * INTO l FROM lease WHERE session_id = p_session FOR UPDATE;
+    SELECT a.was, a.now_state, a.generation, a.applied, a.why
+      INTO was, now_state, generation, applied, why
+      FROM leases_apply(ARRAY[p_session], p_event, p) a;
     IF NOT FOUND THEN
+        applied := false;
         why := 'no such lease';
-        RETURN;
     END IF;
-    at := clock_timestamp(); -- after the lock: now() may be older than the row
-    was := l.state;
-    n := lease_next(l, p_event, p, at);
-    why := n.why;
-    applied := why IS NULL;
-    IF n.changes THEN
-        PERFORM lease_write(n.l);
-        PERFORM lease_event(l, n.l, p_event, p, at);
+END $$;
+
+-- The same for several leases, in a few statements; one that does not exist has no row.
+CREATE OR REPLACE FUNCTION leases_apply(p_sessions text[], p_event text, p jsonb)
+RETURNS TABLE (session_id text, was text, now_state text, generation bigint,
+    applied boolean, why text)
+LANGUAGE plpgsql AS $$
+#variable_conflict use_column
+DECLARE
+    l     lease%ROWTYPE;
+    n     record;
+    at    timestamptz;
+    v_old lease[] := '{}';
+    v_new lease[] := '{}';
+BEGIN
+    FOR l IN
+        SELECT * FROM lease
+         WHERE session_id = ANY (p_sessions)
+         ORDER BY session_id
+           FOR UPDATE
+    LOOP
+        at := clock_timestamp(); -- after the lock: now() may be older than the row
+        n := lease_next(l, p_event, p, at);
+        IF n.changes THEN
+            v_old := v_old || l;
+            v_new := v_new || n.l;
+        END IF;
+        session_id := l.session_id;
+        was := l.state;
+        now_state := (n.l).state;
+        generation := (n.l).generation;
+        applied := n.why IS NULL;
+        why := n.why;
+        RETURN NEXT;
+    END LOOP;
+    IF v_new <> '{}' THEN
+        PERFORM lease_write(VARIADIC v_new);
+        PERFORM lease_events(v_old, v_new, p_event, p);
     END IF;
-    now_state := (n.l).state;
-    generation := (n.l).generation;
 END $$;
 
 -- A lease that owns nothing yet, with the defaults of its table.
@@ -128,10 +153,11 @@ BEGIN
     END IF;
 END $$;
 
-CREATE OR REPLACE FUNCTION lease_write(p lease)
+DROP FUNCTION IF EXISTS lease_write(lease); -- replaced by the one for several
+CREATE OR REPLACE FUNCTION lease_write(VARIADIC p_new lease[])
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
-    UPDATE lease
+    UPDATE lease l
        SET state = p.state, generation = p.generation, instance = p.instance,
            startup_deadline = p.startup_deadline, keep_warm_until = p.keep_warm_until,
            target = p.target, reason = p.reason, requested_at = p.requested_at,
@@ -141,15 +167,20 @@ BEGIN
            attempt_deadline = p.attempt_deadline, changed_at = p.changed_at,
            sandbox_id = p.sandbox_id, ask_at = p.ask_at,
            accepted_generation = p.accepted_generation
-     WHERE session_id = p.session_id;
+      FROM unnest(p_new) p
+     WHERE l.session_id = p.session_id;
 END $$;
 
-CREATE OR REPLACE FUNCTION lease_event(o lease, l lease, p_event text, p jsonb, at timestamptz)
+-- Writes an event for each lease that has changed.
+DROP FUNCTION IF EXISTS lease_event(lease, lease, text, jsonb, timestamptz); -- replaced by this
+CREATE OR REPLACE FUNCTION lease_events(p_old lease[], p_new lease[], p_event text, p jsonb)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO event (session_id, at, kind, what, actor, reason, generation, trace_id,
                        duration_ms, detail)
-    SELECT * FROM event_of_lease(o, l, p_event, p, at);
+    SELECT e.*
+      FROM generate_subscripts(p_new, 1) AS i
+     CROSS JOIN event_of_lease(p_old[i], p_new[i], p_event, p, (p_new[i]).changed_at) e;
 END $$;
 
 -- The row itself, for an INSERT.  o: the lease before.

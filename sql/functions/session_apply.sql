@@ -24,26 +24,79 @@ BEGIN
     why := a.why;
 END $$;
 
+-- The same for several sessions, in one write.  Answers each one's state before and after;
+-- one that does not exist has no row.
+CREATE OR REPLACE FUNCTION sessions_apply(p_sessions text[], p_event text, p jsonb)
+RETURNS TABLE (session_id text, was text, now_state text, applied boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+    s         session%ROWTYPE;
+    n         record;
+    v_changed text[] := '{}';
+BEGIN
+    FOR s IN
+        SELECT * FROM session
+         WHERE id = ANY (p_sessions)
+         ORDER BY id
+           FOR UPDATE
+    LOOP
+        n := session_next(s, p_event, p, clock_timestamp()); -- after the lock
+        IF n.changes THEN
+            v_changed := v_changed || s.id;
+        END IF;
+        session_id := s.id;
+        was := s.state;
+        now_state := n.now_state;
+        applied := n.why IS NULL;
+        RETURN NEXT;
+    END LOOP;
+    IF v_changed <> '{}' THEN
+        PERFORM session_write(v_changed, p_event, p, clock_timestamp());
+    END IF;
+END $$;
+
 -- The same for a caller that has locked the row and read it since.
 CREATE OR REPLACE FUNCTION session_change(s session, p_event text, p jsonb,
     OUT now_state text, OUT applied boolean, OUT why text)
 LANGUAGE plpgsql AS $$
 DECLARE
-    t  session_transition%ROWTYPE;
     at timestamptz := clock_timestamp(); -- after the lock
+    n  record := session_next(s, p_event, p, at);
 BEGIN
-    applied := false;
+    now_state := n.now_state;
+    applied := n.why IS NULL;
+    why := n.why;
+    IF n.changes THEN
+        PERFORM session_write(ARRAY[s.id], p_event, p, at);
+    END IF;
+END $$;
+
+-- The rule alone: the state to which an event leads, whether there is anything to write,
+-- and why not, if it is refused.
+CREATE OR REPLACE FUNCTION session_next(s session, p_event text, p jsonb, at timestamptz,
+    OUT now_state text, OUT changes boolean, OUT why text)
+LANGUAGE plpgsql STABLE AS $$
+DECLARE
+    t session_transition%ROWTYPE;
+BEGIN
     now_state := s.state;
+    changes := false;
     SELECT * INTO t FROM session_transition WHERE from_state = s.state AND event = p_event;
-    why := session_refusal(s, t, p_event, p, at);
-    IF why IS NOT NULL THEN
+    IF NOT FOUND THEN
+        why := format('%s is not possible while the session is %s', p_event, s.state);
         RETURN;
     END IF;
-    applied := true;
-    IF t.effects = '{}' THEN
-        RETURN; -- the event is expected here and changes nothing
+    why := session_fence(s, t.fence, p, at);
+    IF why IS NULL AND t.effects <> '{}' THEN
+        now_state := t.to_state;
+        changes := true;
     END IF;
+END $$;
 
+-- Carries out the effects, for a caller that has locked the rows and asked session_next().
+CREATE OR REPLACE FUNCTION session_write(p_sessions text[], p_event text, p jsonb, at timestamptz)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
     UPDATE session x
        SET state = t.to_state,
            trace_id = coalesce(p->>'trace', x.trace_id),
@@ -92,31 +145,19 @@ BEGIN
            env_sealed = CASE WHEN 'wiped' <> ALL (t.effects) THEN x.env_sealed END,
            secrets_sealed = CASE WHEN 'wiped' <> ALL (t.effects) THEN x.secrets_sealed END,
            setup_sealed = CASE WHEN 'wiped' <> ALL (t.effects) THEN x.setup_sealed END
-     WHERE x.id = s.id;
-    now_state := t.to_state;
+      FROM session_transition t
+     WHERE x.id = ANY (p_sessions) AND t.from_state = x.state AND t.event = p_event;
 END $$;
 
 -- Says why an event is not possible; NULL when it is.  For a caller that holds the
 -- row's lock and must do something else before session_apply().
 CREATE OR REPLACE FUNCTION session_refuses(s session, p_event text, p jsonb)
 RETURNS text LANGUAGE plpgsql AS $$
-DECLARE
-    t session_transition%ROWTYPE;
 BEGIN
-    SELECT * INTO t FROM session_transition WHERE from_state = s.state AND event = p_event;
-    RETURN session_refusal(s, t, p_event, p, clock_timestamp());
+    RETURN (session_next(s, p_event, p, clock_timestamp())).why;
 END $$;
-
--- t: the transition, all NULL if there is none.
-CREATE OR REPLACE FUNCTION session_refusal(s session, t session_transition, p_event text,
-    p jsonb, at timestamptz)
-RETURNS text LANGUAGE plpgsql IMMUTABLE AS $$
-BEGIN
-    IF t.event IS NULL THEN
-        RETURN format('%s is not possible while the session is %s', p_event, s.state);
-    END IF;
-    RETURN session_fence(s, t.fence, p, at);
-END $$;
+-- replaced by session_next()
+DROP FUNCTION IF EXISTS session_refusal(session, session_transition, text, jsonb, timestamptz);
 
 CREATE OR REPLACE FUNCTION session_fence(s session, p_fence text, p jsonb, at timestamptz)
 RETURNS text LANGUAGE sql IMMUTABLE AS $$

@@ -103,7 +103,7 @@ mutant "what is being deleted is found" race.t functions/session_start.sql \
 mutant "a start does not lock its sandbox" race.t functions/sandbox_lease.sql \
 	's/(INTO s FROM sandbox WHERE id = p_id) FOR UPDATE/\1/'
 mutant "a stop locks in another order" race.t functions/session_stop.sql \
-	's/FOR UPDATE OF b;/AND false;/'
+	'/FUNCTION stops_lock/,/^END/s/ORDER BY b.id FOR UPDATE OF b;/LIMIT 0;/'
 mutant "a failure is any generation's" session.t functions/session_stop.sql \
 	"s/IF p->>'generation' IS NOT NULL AND/IF false AND/"
 mutant "an old incarnation settles" session.t functions/sandbox_lease.sql \
@@ -129,7 +129,7 @@ mutant "a key is looked up without its lock" keys.t functions/session_keys.sql \
 mutant "a key of what is deleted counts" keys.t functions/session_keys.sql \
 	"s/AND s.state NOT IN \('deleting', 'deleted'\)//"
 mutant "a deletion keeps its keys" keys.t functions/session_stop.sql \
-	's/DELETE FROM alias WHERE session_id = p_session;//'
+	's/DELETE FROM alias WHERE session_id = ANY .*//'
 mutant "quotas are counted but not checked" quota.t functions/quota.sql \
 	's/PERFORM quota_check\(q, at, d\);//'
 mutant "a quota is read without its lock" quota.t functions/quota.sql \
@@ -145,7 +145,7 @@ mutant "a start that failed holds its disk" quota.t functions/quota.sql \
 mutant "a host's budget is not looked at" disk.t functions/disk.sql \
 	's/ AND disk_reserved_mb \+ b.disk_mb <= p_budget_mb//'
 mutant "a deletion keeps its room" disk.t functions/session_stop.sql \
-	's/PERFORM disk_release\(v_sandbox\);//'
+	's/PERFORM disk_release\(box\).*//'
 mutant "what failed keeps its room for ever" disk.t functions/disk.sql \
 	's/AND files_dropped_at IS NULL\) THEN/) THEN/'
 mutant "a refused create keeps its key" disk.t functions/disk.sql \
@@ -201,7 +201,7 @@ mutant "what is about to be stopped is wanted as it is" session.t functions/sand
 mutant "what is being destroyed is wanted again" race.t functions/sandbox_lease.sql \
 	"s/IF s.state = 'destroying' THEN/IF false THEN/"
 mutant "a deletion ends while a lease is held" session.t functions/session_stop.sql \
-	'/^CREATE OR REPLACE FUNCTION session_deleted/,/^END/s/IF NOT EXISTS .*/IF false/'
+	"s/ AND l.state = 'none'\);/);/"
 mutant "a ticket is for every request" ticket.t functions/ticket.sql \
 	's/used_by = p_request OR used_by IS NULL AND/true OR/'
 mutant "a ticket does not end" ticket.t functions/ticket.sql \
