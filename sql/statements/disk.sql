@@ -54,8 +54,8 @@ SELECT b.id AS sandbox_id, b.incarnation, c.disk_mb
   FROM sandbox b
   JOIN class c ON c.name = b.class
  WHERE b.host = $1 AND b.state = 'running'
-   AND EXISTS (SELECT FROM session s JOIN lease l ON l.session_id = s.id
-                WHERE s.sandbox_id = b.id AND l.state = 'owns_wrapper'
+   AND EXISTS (SELECT FROM lease l JOIN session s ON s.id = l.session_id
+                WHERE l.sandbox_id = b.id AND l.state <> 'none' AND l.state = 'owns_wrapper'
                   AND coalesce(s.disk_measured_at, s.created_at) <
                       clock_timestamp() - make_interval(secs => $2::int))
  LIMIT $3::int;
