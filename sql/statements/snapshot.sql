@@ -89,7 +89,7 @@ WITH seen AS MATERIALIZED (
 )
 SELECT s.id, s.tenant
   FROM snapshot s LEFT JOIN seen ON seen.id = s.id
- WHERE s.host = $1
+ WHERE s.host = $1 AND s.state IN ('ready', 'lost')
    AND (s.state = 'ready' AND seen.id IS NULL OR s.state = 'lost' AND seen.id IS NOT NULL)
  ORDER BY s.id
  LIMIT $3::int;

@@ -41,7 +41,8 @@ SQL_MIGRATIONS = \
 	sql/migrations/0026_webhooks.sql \
 	sql/migrations/0027_triggers.sql \
 	sql/migrations/0028_warm.sql \
-	sql/migrations/0029_growth.sql
+	sql/migrations/0029_growth.sql \
+	sql/migrations/0030_snapshot_by_host.sql
 SQL_FUNCTIONS = \
 	sql/functions/admin.sql \
 	sql/functions/artifact.sql \
