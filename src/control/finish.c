@@ -182,7 +182,9 @@ finish_due(struct control *ctl, int64_t limit, json_t *left,
 		ctl->conf->host_name, text, names) < 0)
 		return -1;
 	n->found = rows_count(r);
-	all = xcalloc(n->found + 1, sizeof(*all));
+	if (n->found == 0)
+		return 0;
+	all = xcalloc(n->found, sizeof(*all));
 	boxes = read_due(r, all);
 	rc = complete_deletions(ctl, all, n->found, &n->done, e);
 	control_unlock_all(ctl, boxes);
