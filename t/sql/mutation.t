@@ -335,7 +335,7 @@ executions "a word without a result is one" "s/IF p->>'end' = 'lost' THEN/IF fal
 executions "a loss during a stop is another attempt" "s/l.state = 'owns_wrapper' AND l.generation = x.generation/true/"
 executions "a loss overlooks the cancellation" 's/over boolean := p_last OR .*;/over boolean := p_last;/'
 mutant "an idle date ends an execution" execution.t functions/session_stop.sql \
-	's/AND execution_is_given\(p_session\)/AND false/'
+	's/AND execution_is_given\(s.id\)/AND false/'
 mutant "a session is frozen with its execution" execution.t functions/session_suspend.sql \
 	's/execution_is_given\(p_session\)/false/'
 mutant "a start does not see what is lost" execution.t functions/session_start.sql \
