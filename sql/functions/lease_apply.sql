@@ -53,7 +53,7 @@ BEGIN
         RETURN NEXT;
     END LOOP;
     IF v_new <> '{}' THEN
-        PERFORM lease_write(VARIADIC v_new);
+        PERFORM leases_write(v_new);
         PERFORM lease_events(v_old, v_new, p_event, p);
     END IF;
 END $$;
@@ -153,8 +153,24 @@ BEGIN
     END IF;
 END $$;
 
-DROP FUNCTION IF EXISTS lease_write(lease); -- replaced by the one for several
-CREATE OR REPLACE FUNCTION lease_write(VARIADIC p_new lease[])
+CREATE OR REPLACE FUNCTION lease_write(p lease)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    UPDATE lease
+       SET state = p.state, generation = p.generation, instance = p.instance,
+           startup_deadline = p.startup_deadline, keep_warm_until = p.keep_warm_until,
+           target = p.target, reason = p.reason, requested_at = p.requested_at,
+           next_attempt_at = p.next_attempt_at, attempts = p.attempts,
+           last_error = p.last_error, attempt_id = p.attempt_id,
+           attempt_started_at = p.attempt_started_at,
+           attempt_deadline = p.attempt_deadline, changed_at = p.changed_at,
+           sandbox_id = p.sandbox_id, ask_at = p.ask_at,
+           accepted_generation = p.accepted_generation
+     WHERE session_id = p.session_id;
+END $$;
+
+-- The same for several, in one statement, which takes longer for one: a create has one.
+CREATE OR REPLACE FUNCTION leases_write(p_new lease[])
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN
     UPDATE lease l
@@ -171,8 +187,15 @@ BEGIN
      WHERE l.session_id = p.session_id;
 END $$;
 
--- Writes an event for each lease that has changed.
-DROP FUNCTION IF EXISTS lease_event(lease, lease, text, jsonb, timestamptz); -- replaced by this
+CREATE OR REPLACE FUNCTION lease_event(o lease, l lease, p_event text, p jsonb, at timestamptz)
+RETURNS void LANGUAGE plpgsql AS $$
+BEGIN
+    INSERT INTO event (session_id, at, kind, what, actor, reason, generation, trace_id,
+                       duration_ms, detail)
+    SELECT * FROM event_of_lease(o, l, p_event, p, at);
+END $$;
+
+-- The same for each lease that has changed.
 CREATE OR REPLACE FUNCTION lease_events(p_old lease[], p_new lease[], p_event text, p jsonb)
 RETURNS void LANGUAGE plpgsql AS $$
 BEGIN

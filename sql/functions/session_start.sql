@@ -295,7 +295,7 @@ BEGIN
         l := lease_new(v_id, b.id, at);
         n := lease_next(l, 'allocate', p || jsonb_build_object('seconds', start_seconds(s, p)), at);
         INSERT INTO lease SELECT (n.l).*;
-        PERFORM lease_events(ARRAY[l], ARRAY[n.l], 'allocate', p);
+        PERFORM lease_event(l, n.l, 'allocate', p, at);
         r := start_plan_of(s, b, n.l, c, 'created', NULL);
     ELSE
         -- init refuses to look for generation 0, so a session that is only registered has

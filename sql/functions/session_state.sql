@@ -77,7 +77,7 @@ BEGIN
         a := n.l;
         a.keep_warm_until := l.keep_warm_until;
         PERFORM lease_write(a);
-        PERFORM lease_events(ARRAY[l], ARRAY[a], 'delivery_accepted', p);
+        PERFORM lease_event(l, a, 'delivery_accepted', p, at);
     END IF;
 END $$;
 
