@@ -65,7 +65,8 @@ def a_client_that_waits_is_asked_to_try_again():
 @case
 def a_client_that_was_told_an_id_finds_its_session():
     reply = create_across_a_crash("create.intent", "/v1/sessions?wait=0")
-    true(reply.status in (202, 503), "answered with %d" % reply.status)
+    # 201: another process went on with the start while this worker connected again
+    true(reply.status in (201, 202, 503), "answered with %d" % reply.status)
     equal(service.get(reply.json["id"])["id"], reply.json["id"])
 
 
