@@ -111,8 +111,8 @@ CONTROL = {
     ("POST", "/v1/sessions/:id/api/expose-port"): (503, [], {"port": 8001}),
     ("GET", "/v1/sessions/:id/api/exposed-ports"): (200, []),
 }
-# What the right host begins by itself after such a request.  The rows are compared when
-# it has finished.
+# After such a request the right host writes rows of its own accord.  The test waits for
+# these before it compares rows.
 THEN = {
     ("POST", "/v1/sessions/:id/executions"): lambda reply: until(
         "its wrapper has taken the execution",
