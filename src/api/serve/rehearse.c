@@ -54,5 +54,5 @@ rehearse(struct app *app)
 	struct err e = { 0 };
 
 	if (REHEARSALS[app->pool] != NULL && REHEARSALS[app->pool](app, &e) < 0)
-		log_err(LOG_DEBUG, "rehearse", &e);
+		log_err(LOG_WARN, "rehearse", &e);
 }

@@ -8,8 +8,8 @@
 
 /*
  * Connects, and runs the statements of this pool's usual requests without an
- * effect, so that the first clients do not wait until they are planned.  A
- * failure is left to the first request, which reports it.
+ * effect, so that the first clients do not wait until they are planned.  After a
+ * failure, which is logged, the first request connects.
  */
 void rehearse(struct app *app);
 
