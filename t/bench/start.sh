@@ -58,6 +58,18 @@ pool_is_full() {
 	[ "$(pg_psql -qAt -c "SELECT count(*) FROM warm WHERE state = 'ready'")" = "$POOL" ]
 }
 
+# from_pool FIGURES AT_ONCE: as start_many; figures of a pool count only if each session
+# came from it.
+from_pool() {
+	local before hits
+	wait_for 60 pool_is_full || return 1
+	before=$(pool_hits)
+	start_many "$1" "$2" || return 1
+	hits=$(($(pool_hits) - before))
+	[ "$hits" -eq "$START_COUNT" ] || { say "only $hits of $START_COUNT sessions came from the pool"; return 1; }
+}
+pool_hits() { pg_psql -qAt -c "SELECT last_value FROM warm_hits"; }
+
 pool_figures() { figures_of "warm pool" 8 20; }
 pool_burst_figures() { figures_of "burst, warm pool" 200 450; }
 with_pool() { # FUNCTION
@@ -66,10 +78,8 @@ with_pool() { # FUNCTION
 	pool_set 0 || status=1
 	return "$status"
 }
-warm_and_start() { warm && wait_for 60 pool_is_full && start_many pool_figures 1; }
-warm_and_burst() {
-	warm && wait_for 60 pool_is_full && start_many pool_burst_figures "$START_COUNT"
-}
+warm_and_start() { warm && from_pool pool_figures 1; }
+warm_and_burst() { warm && from_pool pool_burst_figures "$START_COUNT"; }
 start_pool() { with_pool warm_and_start; }
 burst_pool() { with_pool warm_and_burst; }
 

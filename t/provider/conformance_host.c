@@ -1,8 +1,10 @@
 /* conformance_host.c: tests the effects of the local provider on its host. */
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -397,6 +399,48 @@ a_group_without_a_directory_is_found(void **state)
 	assert_false(is_listed(&P, s.id, &seen));
 }
 
+/* The flags that chattr changes, of a directory in state_dir; 0 where there are none. */
+static int
+flags_of(const char *name)
+{
+	auto_free char *path = xasprintf("%s/%s", CONF.state_dir, name);
+	auto_fd int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int flags = 0;
+
+	assert_true(fd >= 0);
+	(void)!ioctl(fd, FS_IOC_GETFLAGS, &flags);
+	return flags;
+}
+
+/* Whether this file system takes the flag, is tried on a directory that is nobody's. */
+static bool
+can_place_apart(void)
+{
+	auto_free char *path = xasprintf("%s/tried", CONF.state_dir);
+	auto_fd int fd = -1;
+	int flags;
+	bool can;
+
+	assert_int_equal(mkdir(path, 0700), 0);
+	flags = flags_of("tried") | FS_TOPDIR_FL;
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	can = ioctl(fd, FS_IOC_SETFLAGS, &flags) == 0;
+	assert_int_equal(rmdir(path), 0);
+	return can;
+}
+
+/* The files of one sandbox do not make it slow to make another one's. */
+static void
+sandboxes_lie_apart_on_the_disk(void **state)
+{
+	int expected = can_place_apart() ? FS_TOPDIR_FL : 0;
+
+	(void)state;
+	assert_int_equal(flags_of("box") & FS_TOPDIR_FL, expected);
+	assert_int_equal(flags_of("storage") & FS_TOPDIR_FL, expected);
+	assert_int_equal(flags_of("trash") & FS_TOPDIR_FL, 0);
+}
+
 /* cgroup_find() keeps its answer, but not longer than it is true. */
 static void
 groups_that_are_gone_are_not_found(void **state)
@@ -477,6 +521,7 @@ const struct CMUnitTest SUITE_HOST[] = {
 	cmocka_unit_test(a_stopped_process_is_killed_too),
 	cmocka_unit_test(what_is_frozen_is_killed_too),
 	cmocka_unit_test(a_group_without_a_directory_is_found),
+	cmocka_unit_test(sandboxes_lie_apart_on_the_disk),
 	cmocka_unit_test(groups_that_are_gone_are_not_found),
 	cmocka_unit_test(a_sandbox_lives_without_its_bwrap),
 	cmocka_unit_test(an_incarnation_is_made_of_letters),

@@ -1,8 +1,10 @@
 /* open.c: makes the directories of this host and checks what it needs. */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/fs.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,6 +24,26 @@ no_host(struct err *e, const char *what, const char *path)
 }
 
 /*
+ * Says that the entries of a directory have nothing to do with each other (chattr +T), so
+ * that ext4 puts each one's files into another part of the disk.  Else all sandboxes have
+ * their inodes in one group of blocks.  Without a journal ext4 does not use an inode again
+ * for minutes, and after many deletions it looks at hundreds of them for each new file.
+ * Other file systems refuse, which does no harm.
+ */
+static void
+place_apart(const char *dir)
+{
+	auto_fd int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int flags;
+
+	if (fd < 0 || ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0 ||
+	    (flags & FS_TOPDIR_FL) != 0)
+		return;
+	flags |= FS_TOPDIR_FL;
+	(void)!ioctl(fd, FS_IOC_SETFLAGS, &flags);
+}
+
+/*
  * run_dir/s has nginx's group and another mode if the installer has made it.
  * run_dir is open to all users; the other directories are private.
  */
@@ -31,16 +53,17 @@ make_dirs(const struct conf *c, struct err *e)
 	const struct {
 		const char *base, *name;
 		mode_t mode;
+		bool apart;
 	} DIRS[] = {
 		{ c->run_dir, "", 0755 },
 		{ c->run_dir, "/s", 0750 },
 		{ c->run_dir, "/c", 0700 },
 		{ c->state_dir, "", 0700 },
 		{ c->state_dir, "/artifacts", 0700 },
-		{ c->state_dir, "/box", 0700 },
+		{ c->state_dir, "/box", 0700, .apart = true },
 		{ c->state_dir, "/jobs", 0700 },
 		{ c->state_dir, "/snapshots", 0700 },
-		{ c->state_dir, "/storage", 0700 },
+		{ c->state_dir, "/storage", 0700, .apart = true },
 		{ c->state_dir, "/trash", 0700 },
 	};
 
@@ -52,6 +75,8 @@ make_dirs(const struct conf *c, struct err *e)
 			return no_host(e, "cannot make directory", path);
 		if (access(path, W_OK | X_OK) < 0)
 			return no_host(e, "cannot write in directory", path);
+		if (DIRS[i].apart)
+			place_apart(path);
 	}
 	return 0;
 }
