@@ -136,7 +136,9 @@ BEGIN
     PERFORM FROM idempotency i JOIN session s
          ON i.tenant = s.tenant AND i.user_id = s.user_id AND i.session_id = s.id
       WHERE s.id = p_session FOR UPDATE OF i;
-    PERFORM FROM session s WHERE s.id = p_session AND session_is_nobodys(s) FOR UPDATE;
+    PERFORM FROM session s
+      WHERE s.id = p_session AND s.state IN ('failed', 'asleep', 'initializing')
+        AND session_is_nobodys(s) FOR UPDATE;
     IF NOT FOUND THEN
         RETURN NULL;
     END IF;
@@ -146,12 +148,11 @@ BEGIN
     RETURN session_request_stop(p_session, 'delete', p);
 END $$;
 
--- Whether no client can name the session.  A session whose setup failed does not count:
--- its output and files show why.
+-- Whether no client can name the session, which was never ready.  A session whose setup
+-- failed does not count: its output and files show why.
 CREATE OR REPLACE FUNCTION session_is_nobodys(s session)
 RETURNS boolean LANGUAGE sql STABLE AS $$
-    SELECT s.state IN ('failed', 'asleep') AND s.started_at IS NULL AND s.setup_exit IS NULL
-       AND NOT s.told AND s.name IS NULL
+    SELECT s.started_at IS NULL AND s.setup_exit IS NULL AND NOT s.told AND s.name IS NULL
        AND NOT EXISTS (SELECT FROM alias a WHERE a.session_id = s.id)
 $$;
 

@@ -404,7 +404,8 @@ def an_agent_that_dies_at_once_is_no_success():
     service.restart()
     r = call("POST", "/v1/sessions", {"isolation": "session",
                                       "labels": {"is": "nameless"}})
-    equal(problem(r, 503, None)["session"]["state"], "deleted", "nameless: gone")
+    state = problem(r, 503, None)["session"]["state"]
+    true(state in ("deleting", "deleted"), "nameless: gone, not %s" % state)
     r = call("POST", "/v1/sessions", {"isolation": "session", "name": "mute",
                                       "labels": {"is": "mute"}})
     true(problem(r, 503, None)["retryable"], "retryable")

@@ -160,6 +160,25 @@ is "$(request k sleep unexpected-wrapper)|$(look k)" "asleep|asleep|stop_needed|
 is "$(begin k c)|$(end k c true)|$(look k)" "asleep|unexpected-wrapper|asleep|asleep|none|1" \
 	"and then it sleeps as before"
 
+# ---- a create that failed takes its session back
+
+back() { q "SELECT coalesce(session_take_back('$(sid "$1")', '{\"reason\": \"startup-failed\"}'), 'stays')"; }
+create t1 >/dev/null && gone t1 1 false >/dev/null
+is "$(back t1)|$(look t1)" "deleting|deleting|stop_needed|1" "one whose sandbox was gone"
+create t2 '"idempotencyKey": "back", "requestHash": "h"' >/dev/null && gone t2 1 false >/dev/null
+restart t2 none 1 >/dev/null
+is "$(back t2)|$(look t2)" "deleting|deleting|stop_needed|2" \
+	"also while another process starts it again, whose wrapper is to go"
+is "$(q "SELECT count(*) FROM idempotency WHERE key = 'back'")" 0 "its key is free"
+create t3 >/dev/null && verify t3 1 >/dev/null
+is "$(back t3)|$(look t3)" "stays|ready|owns_wrapper|1" "not one that got ready"
+create t4 >/dev/null && q "SELECT session_told('$(sid t4)')" >/dev/null
+is "$(back t4)" stays "nor one whose id a client was told"
+create t5 '"name": "back"' >/dev/null
+is "$(back t5)" stays "nor one with a name"
+create t6 '"correlationKeys": ["back"]' >/dev/null
+is "$(back t6)" stays "nor with a correlation key"
+
 # ---- deletion, from every state and twice
 
 from_state() { # ID STATE
