@@ -112,6 +112,7 @@ mkdir later
 interrupted INT out -v later:/workspace -- sh -c 'echo kept >file; echo started; sleep 1000'
 is "$code $(cat later/file)" '130 kept' "what it wrote by then comes back"
 
+: >out # what the last one said
 "$cli" run -- sh -c 'echo started; sleep 1000' >out 2>err </dev/null &
 pid=$!
 wait_for "$PATIENCE" test -s out
