@@ -123,6 +123,7 @@ is "${PIPESTATUS[0]}" 141 "also with --json"
 is "$(run -n "$id" -- echo awake)" awake "a call wakes it"
 "$cli" sleep "$id" >/dev/null
 is "$(echo x | run "$id" -- cat)" x "also one with input"
+: >out
 "$cli" exec -n "$id" -- sh -c 'echo begun; sleep 600' >out 2>err &
 pid=$!
 until grep -q begun out; do kill -0 "$pid" || break; done

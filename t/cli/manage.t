@@ -233,6 +233,7 @@ two=$("$cli" create --name newcomer)
 ok "ls --watch shows what comes" wait_for "$PATIENCE" grep -q newcomer seen
 kill $watch
 wait $watch 2>/dev/null
+: >seen
 "$cli" ls --watch --json >seen 2>err &
 watch=$!
 wait_for "$PATIENCE" grep -q newcomer seen
