@@ -34,7 +34,7 @@ def rehearsed():
     """Each worker has its connection before its first request, or has said why it
     has none: a database under load may not answer in time."""
     return (connected("api") + connected("read") +
-            service.log("api").count("rehearse: ") >= WORKERS + READERS)
+            service.log("api").count('event="rehearse"') >= WORKERS + READERS)
 
 
 # before the first calls, which would connect them
