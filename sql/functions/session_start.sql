@@ -128,7 +128,9 @@ END $$;
 
 -- Takes back a create that failed: frees its idempotency key and requests the deletion
 -- of the session.  Only if no client can ask for the session again: it has no name and
--- no correlation key, was never ready, and no client was told its id.  NULL: it stays.
+-- no correlation key, was never ready, and no client was told its id.  Answers its state;
+-- NULL: it stays.  The process that goes on with starts may be starting it again just
+-- now, or have done so: then it stays, and the answer is 'ready'.
 CREATE OR REPLACE FUNCTION session_take_back(p_session text, p jsonb)
 RETURNS text LANGUAGE plpgsql AS $$
 BEGIN
@@ -140,7 +142,7 @@ BEGIN
       WHERE s.id = p_session AND s.state IN ('failed', 'asleep', 'initializing')
         AND session_is_nobodys(s) FOR UPDATE;
     IF NOT FOUND THEN
-        RETURN NULL;
+        RETURN (SELECT state FROM session WHERE id = p_session AND state = 'ready');
     END IF;
     DELETE FROM idempotency i USING session s
      WHERE s.id = p_session AND i.tenant = s.tenant AND i.user_id = s.user_id

@@ -307,8 +307,11 @@ is_nameless(const struct session_options *w)
 	return str_empty(w->name) && w->correlation_keys == NULL;
 }
 
-/* Deletes a session that failed and that no client can name. */
-static void
+/*
+ * Deletes a session that failed and that no client can name.  True: another
+ * process has started it meanwhile, and it is ready.
+ */
+static bool
 delete_failed_create(struct control *ctl, const char *id)
 {
 	auto_rows struct rows *r = NULL;
@@ -318,27 +321,32 @@ delete_failed_create(struct control *ctl, const char *id)
 	struct err e = { 0 };
 	bool gone;
 
+	CRASH_POINT("create.failed");
 	if (STORE_RUN(ctl->store, STMT_SESSION_TAKE_BACK, &r, &e, id, spec) <
 	    0) {
 		log_err(LOG_WARN, "start_cleanup", &e);
-		return; /* the reaper deletes it */
+		return false; /* the reaper deletes it */
 	}
+	if (state_session_parse(rows_text(r, 0, "state")) == SESSION_READY)
+		return true;
 	if (str_empty(rows_text(r, 0, "state")))
-		return; /* a client got its id meanwhile */
+		return false; /* a client got its id meanwhile */
 	CRASH_POINT("create.taken_back");
 	if (stop_attempt(ctl, id, &e) < 0 ||
 	    finish_delete(ctl, id, &gone, &e) < 0)
 		log_err(LOG_WARN, "start_cleanup", &e);
+	return false;
 }
 
 /*
- * Cleans up after a failed start.  Always -1.  A setup that failed will fail
- * again, so its session and idempotency key stay and show the reason.  After
- * any other failure the same request may succeed the next time.
+ * Cleans up after a failed start.  A setup that failed will fail again, so its
+ * session and idempotency key stay and show the reason.  After any other
+ * failure the same request may succeed the next time.  -1, unless another
+ * process has made the session ready.
  */
 static int
 clean_up_failed_start(struct control *ctl, const struct principal *who,
-    const struct session_options *w, const char *id, const struct err *e)
+    const struct session_options *w, const char *id, struct err *e)
 {
 	if (start_undecided(e)) {
 		if (start_must_wait(e))
@@ -347,11 +355,14 @@ clean_up_failed_start(struct control *ctl, const struct principal *who,
 	}
 	if (start_setup_failed(e))
 		return -1;
-	if (is_nameless(w))
-		delete_failed_create(ctl, id);
-	else
+	if (!is_nameless(w)) {
 		forget_key(ctl, who, w, id);
-	return -1;
+		return -1;
+	}
+	if (!delete_failed_create(ctl, id))
+		return -1;
+	*e = (struct err){ 0 };
+	return 0;
 }
 
 /*

@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)),
@@ -93,6 +94,23 @@ def arm(how, point):
     """how: crash or pause; it strikes the first process at the point."""
     with open(path("%s@%s" % (how, point)), "w", encoding="utf-8"):
         pass
+
+
+def pause(point, act, *arguments):
+    """Runs act beside this thread until a process stops at the point.  Answers its pid,
+    and a function that waits for act's result."""
+    results = []
+    disarm()  # what struck before is not what strikes now
+    arm("pause", point)
+    thread = threading.Thread(target=lambda: results.append(act(*arguments)))
+    thread.start()
+    pid = service.until("a process comes to " + point, lambda: fired(point))
+    service.until("it has stopped", lambda: stopped(pid))
+
+    def result():
+        thread.join()
+        return results[0]
+    return pid, result
 
 
 def disarm():

@@ -21,6 +21,7 @@ EXTRA_DIST += \
 	%D%/clients.py \
 	%D%/crash-points.t \
 	%D%/faults.py \
+	%D%/late-start.t \
 	%D%/lost-intent.t \
 	%D%/monkey.py \
 	%D%/points \

@@ -7,7 +7,6 @@ crash-points.t tests that nothing is leaked then."""
 import os
 import signal
 import sys
-import threading
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 import faults
@@ -23,18 +22,11 @@ BODY = {"isolation": "session", "network": {"mode": "none"}}
 
 def create_across_a_crash(point, path="/v1/sessions", body=None):
     """PostgreSQL is killed while the create is at the point; returns the reply."""
-    replies = []
-    faults.arm("pause", point)
-    thread = threading.Thread(
-        target=lambda: replies.append(call("POST", path, body or BODY)))
-    thread.start()
-    pid = service.until("a worker comes to " + point, lambda: faults.fired(point))
-    service.until("it has stopped", lambda: faults.stopped(pid))
+    pid, reply = faults.pause(point, call, "POST", path, body or BODY)
     faults.kill_postgres()
     faults.start_postgres()
     os.kill(pid, signal.SIGCONT)
-    thread.join()
-    return replies[0]
+    return reply()
 
 
 def known():

@@ -127,7 +127,7 @@ api api/hosts "env is written and nobody is told" api/v1/sessions.c \
 	's/must_live\(c, ctl, id, b.env != NULL, e\)/must_live(c, ctl, id, false, e)/' \
 	"the control plane at the wrong host changes only what is meant"
 api api/create "a create that failed leaves its session" control/create.c \
-	's/^\t\tdelete_failed_create\(ctl, id\);/\t\t(void)0;/' \
+	's/!delete_failed_create\(ctl, id\)/!is_nameless(w)/' \
 	"a nameless session that cannot start is gone and named"
 api api/create "what a create finds keeps its options" control/create.c \
 	's/json_object_size\(w->changes\) == 0 && w->env == NULL/true/' \

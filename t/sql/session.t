@@ -171,9 +171,9 @@ is "$(back t2)|$(look t2)" "deleting|deleting|stop_needed|2" \
 	"also while another process starts it again, whose wrapper is to go"
 is "$(q "SELECT count(*) FROM idempotency WHERE key = 'back'")" 0 "its key is free"
 create t3 >/dev/null && verify t3 1 >/dev/null
-is "$(back t3)|$(look t3)" "stays|ready|owns_wrapper|1" "not one that got ready"
+is "$(back t3)|$(look t3)" "ready|ready|owns_wrapper|1" "one that got ready stays, and that is told"
 create t4 >/dev/null && q "SELECT session_told('$(sid t4)')" >/dev/null
-is "$(back t4)" stays "nor one whose id a client was told"
+is "$(back t4)" stays "not one whose id a client was told"
 create t5 '"name": "back"' >/dev/null
 is "$(back t5)" stays "nor one with a name"
 create t6 '"correlationKeys": ["back"]' >/dev/null
