@@ -58,20 +58,22 @@ pool_is_full() {
 	[ "$(pg_psql -qAt -c "SELECT count(*) FROM warm WHERE state = 'ready'")" = "$POOL" ]
 }
 
-# from_pool FIGURES AT_ONCE: as start_many; figures of a pool count only if each session
-# came from it.
+# from_pool FIGURES AT_ONCE: as start_many, with a full pool.
 from_pool() {
-	local before hits
 	wait_for 60 pool_is_full || return 1
-	before=$(pool_hits)
-	start_many "$1" "$2" || return 1
-	hits=$(($(pool_hits) - before))
-	[ "$hits" -eq "$START_COUNT" ] || { say "only $hits of $START_COUNT sessions came from the pool"; return 1; }
+	hits_before=$(pool_hits)
+	start_many "$1" "$2"
 }
 pool_hits() { pg_psql -qAt -c "SELECT last_value FROM warm_hits"; }
 
-pool_figures() { figures_of "warm pool" 8 20; }
-pool_burst_figures() { figures_of "burst, warm pool" 200 450; }
+# pool_figures_of: as figures_of, but prints none unless each session came from the pool.
+pool_figures_of() {
+	local hits=$(($(pool_hits) - hits_before))
+	[ "$hits" -eq "$START_COUNT" ] || { say "only $hits of $START_COUNT sessions came from the pool"; return 1; }
+	figures_of "$@"
+}
+pool_figures() { pool_figures_of "warm pool" 8 20; }
+pool_burst_figures() { pool_figures_of "burst, warm pool" 200 450; }
 with_pool() { # FUNCTION
 	local status=0
 	pool_set "$POOL" && "$1" || status=1
