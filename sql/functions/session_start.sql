@@ -489,6 +489,8 @@ BEGIN
         RETURN false; -- frozen meanwhile: session_thawed is its outcome
     END IF;
     SELECT * INTO l FROM lease WHERE session_id = p_session FOR UPDATE;
+    -- before the time from which they count: session_extend() promised no less
+    v_warm := p || jsonb_build_object('seconds', session_warm_seconds(s));
     at := clock_timestamp(); -- after the lock
     -- both events of the lease are one write
     verified := lease_next(l, 'startup_verified', p, at);
@@ -496,7 +498,6 @@ BEGIN
         PERFORM event_steps_add(p_session, p);
         RETURN false;
     END IF;
-    v_warm := p || jsonb_build_object('seconds', session_warm_seconds(s));
     warm := lease_next(verified.l, 'retain_warm', v_warm, at);
     PERFORM lease_write(warm.l);
     INSERT INTO event (session_id, at, kind, what, actor, reason, generation, trace_id,

@@ -24,6 +24,10 @@ is "$(verify b 2)|$(verify b 1 '"instance": "stranger"')" "f|f" \
 is "$(q "SELECT string_agg(what, ' ' ORDER BY id) FROM event WHERE session_id = '$(sid a)'")" \
 	"initializing allocate startup_verified retain_warm ready" "every step left an event"
 
+create p >/dev/null && must "UPDATE session SET extended_until = now() + interval '1 hour' WHERE id = '$(sid p)'"
+is "$(verify p 1)|$(q "SELECT keep_warm_until >= extended_until FROM lease JOIN session s ON s.id = session_id
+	WHERE s.id = '$(sid p)'")" "t|t" "what was promised to an earlier wrapper holds to the microsecond"
+
 # ---- names
 
 is "$(create c '"name": "n"')" "created|initializing|1" "a session with a name"
